@@ -148,6 +148,20 @@ TEST_F(KilledParentTest, AStopWhileAScratchDeviceIsWrittenIsAStop) {
   CleanAndExpectEmpty();
 }
 
+// The load is under way, so that no phase has shown yet how much memory the run holds.
+TEST_F(KilledParentTest, AStopOfARehearsalIsAStop) {
+  const pid_t process = Start(
+      "--engine btree --rows 4000000 --ram 64M --cache-pct most --workload insert,point-read "
+      "--seconds 60 --account file --quiet");
+  ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Processes().size() >= 2; }));
+  ::kill(process, SIGTERM);
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  CleanAndExpectEmpty();
+}
+
 // The report of a run told of the cgroup of another one, as if it were a matter of its own.
 TEST_F(KilledParentTest, ARunSaysNothingOfAnEmptyCgroupThatItRemoved) {
   std::string why_not;

@@ -226,6 +226,27 @@ TEST_F(ExperimentRunTest, CellsWhoseDeviceCannotBeMadeFailOneAndAll) {
   EXPECT_NE(result.out.find("0 of 2 cells"), std::string::npos) << result.out;
 }
 
+// The document of the second load took the place of the first one's, whose figures a finished cell
+// has.
+TEST_F(ExperimentRunTest, ALoadThatIsMadeAgainLeavesThatOfTheFinishedCells) {
+  std::string text = kTwoCells;
+  text.replace(text.find("seconds = 4"), 11, "operations = 50");
+  std::ofstream(directory_ / "mine.toml") << text;
+  const std::string command = "experiment mine.toml --rounds 1 --quiet --out o";
+  ASSERT_EQ(Run(command + " --only length=short").code, 0);
+  const fs::path load = fs::directory_iterator(directory_ / "o/loads")->path();
+  const std::string first = Read(load), key = load.stem();
+  const CommandResult all = Run(command);
+  ASSERT_EQ(all.code, 0) << all.err;
+  EXPECT_EQ(Read(load), first);
+  EXPECT_TRUE(fs::exists(directory_ / "o/loads" / (key + ".2.json")));
+  for (const auto& entry : fs::directory_iterator(directory_ / "o/cells")) {
+    const nlohmann::json cell = Json(fs::relative(entry.path(), directory_))["cell"];
+    EXPECT_EQ(cell["load"], cell["labels"]["length"] == "short" ? key : key + ".2") << cell;
+  }
+  EXPECT_FALSE(fs::exists(directory_ / "o/databases"));
+}
+
 // A results file that cannot be read must be refused at once, and not after the other cells have
 // run.
 TEST_F(ExperimentRunTest, WhatIsNoRegularFileIsNoResult) {

@@ -12,6 +12,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/input_file.h"
+#include "device/os/signal_guard.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "workloads/registry.h"
@@ -126,6 +127,8 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
   for (size_t n = 0; n < kMostRehearsals; ++n) {
     try {
       rehearsals.push_back(rehearse(share));
+    } catch (const Stopped&) {
+      throw;  // the user's stop says nothing about the share
     } catch (const Error&) {
       if (*chosen != 0) break;
       if (rehearsals.empty() || n + 1 == kMostRehearsals) throw;

@@ -46,7 +46,7 @@ double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, dou
 // a rehearsal with a share of about that size exceeded the memory, since an allocator's gaps differ
 // from run to run (fractal: by 30 of 256 MB). Throws Error (kUsage) when no share stayed within the
 // memory. Rethrows the Error of the first rehearsal, and that of the fourth when no share before
-// stayed within the memory.
+// stayed within the memory. Rethrows Stopped, whichever rehearsal throws it.
 std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "device/os/thread.h"
 #include "tools/crashtest/crash_model.h"
 #include "tools/output/table.h"
@@ -136,6 +137,8 @@ void CrashProcess::Write(CrashPlace place) {
       threads.push_back(StartThread("a writer", [work, this] {
         try {
           work();
+        } catch (const Stopped&) {
+          shared_->stopped_by_user.store(true);
         } catch (const std::exception& e) {
           WriterFailed(SentenceOf(e));
         }
@@ -201,6 +204,8 @@ void CrashProcess::Verify(bool close) {
   std::unique_ptr<Engine> engine;
   try {
     engine = Open();
+  } catch (const Stopped&) {
+    throw;
   } catch (const Error&) {
     // The engine may refuse a database whose creation was interrupted, as long as it throws an
     // Error.

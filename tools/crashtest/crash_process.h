@@ -41,6 +41,7 @@ struct CrashShared {
   std::atomic<bool> power_is_cut;     // errors from now on are caused by the test itself
   std::atomic<bool> writer_failed;    // a client failed; `failure` tells the error
   std::atomic<bool> refused;          // `failure` names an option that the engine cannot honour
+  std::atomic<bool> stopped_by_user;  // a child has ended because the user asked to stop
   std::atomic<uint64_t> checkpoints;  // number of checkpoints begun
   // The last durations, in microseconds. They let the parent aim its crashes.
   std::atomic<uint64_t> open_us, close_us, checkpoint_us;

@@ -17,6 +17,7 @@
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
 #include "engines/registry.h"
+#include "tools/crashtest/crash_kind.h"
 #include "tools/crashtest/crash_process.h"
 #include "tools/crashtest/crashtest_checks.h"
 #include "tools/database/database_dir.h"
@@ -34,15 +35,6 @@ constexpr uint32_t kCheckpointWaitMs = 300;  // maximum wait for the next one to
 constexpr double kLongestPartMs = 1000;      // latest moment of a crash in a close or a recovery
 constexpr uint64_t kMostVoidRounds = 5;
 
-enum class Crash : uint8_t { kKill, kPowerCut, kDiskCut, kDiskError };
-std::string Describe(Crash crash, CrashPlace place) {
-  static constexpr const char* kNames[] = {"kill", "power cut", "power cut of the disk",
-                                           "write that the disk refused"};
-  static constexpr const char* kPlaces[] = {"", " during checkpoints", " in a clean close",
-                                            " in the creation of the database"};
-  return std::string(kNames[static_cast<size_t>(crash)]) + kPlaces[static_cast<size_t>(place)];
-}
-
 class Test {
  public:
   explicit Test(const CrashtestOptions& options)
@@ -55,8 +47,6 @@ class Test {
   CrashtestResult Run();
 
  private:
-  Crash CrashOf(int round) const;
-  CrashPlace ChoosePlace();
   template <typename Condition>
   bool Await(pid_t child, const Condition& condition, uint32_t longest_ms = kLongestWaitMs) const;
   bool AwaitCommits(pid_t writer, uint64_t before) const;
@@ -65,7 +55,6 @@ class Test {
   bool Round(Crash crash, int number);
   void StartWriting(CrashPlace place);
   std::string CrashWriters(Crash crash, CrashPlace place, pid_t writer);
-  std::string AnyFile();
   bool RefuseWrites(pid_t writer);
   std::string CrashAfterDiskError(CrashPlace place, pid_t writer);
   std::string CrashNow(Crash crash, pid_t child, CrashCause before = CrashCause::kNone);
@@ -76,6 +65,12 @@ class Test {
   std::string Told(const std::string& who, const std::string& wrong) const;
   bool Failed(Crash crash, CrashPlace place, int number, const std::string& what);
   bool FailedWriting(int number);
+  void FailedOpening(pid_t writer, int number);
+  // Returns whether the user has asked to stop. A signal of the terminal may reach a child before
+  // this process.
+  bool Stops() const { return StopRequested() || shared_->stopped_by_user.load(); }
+  // Returns whether the stop may have ended the round's process, which has left no error.
+  bool EndedByStop() const { return Stops() && shared_->failure[0] == '\0'; }
   void StartAgain();
   uint64_t Acknowledged() const;
   std::vector<uint64_t> AcknowledgedByWriter() const {
@@ -97,7 +92,8 @@ class Test {
   CrashtestResult result_;
 };
 
-// Runs a function in a child process. If it throws, the sentence becomes the shared failure.
+// Runs a function in a child process. If it throws, the sentence becomes the shared failure, unless
+// the user's stop is why it throws: an engine that waits for its server ends so.
 template <typename Function>
 pid_t Test::Spawn(Function function) {
   std::fflush(nullptr);
@@ -106,6 +102,9 @@ pid_t Test::Spawn(Function function) {
   int code = 0;
   try {
     function();
+  } catch (const Stopped&) {
+    shared_->stopped_by_user.store(true);
+    code = 1;
   } catch (const Error& e) {
     std::snprintf(shared_->failure, CrashShared::kMessage, "%s", e.what());
     shared_->refused.store(e.kind() == Error::kUsage);
@@ -117,26 +116,14 @@ pid_t Test::Spawn(Function function) {
   ::_exit(code);
 }
 
-Crash Test::CrashOf(int round) const {
-  if (round < options_.kills) return Crash::kKill;
-  round -= options_.kills;
-  if (round < options_.power_cuts) return Crash::kPowerCut;
-  return round < options_.power_cuts + options_.disk_cuts ? Crash::kDiskCut : Crash::kDiskError;
-}
-
-CrashPlace Test::ChoosePlace() {
-  const uint64_t at = random_.Below(100);
-  if (at < 50) return CrashPlace::kWriting;
-  if (at < 75) return CrashPlace::kCheckpoint;
-  return at < 90 ? CrashPlace::kClose : CrashPlace::kCreation;
-}
-
-// Waits until the condition holds, at most `longest_ms`, and only while the child lives and no
-// client has failed. Returns whether it holds.
+// Waits until the condition holds, at most `longest_ms`, and only while the child lives, no client
+// has failed and the user has not asked to stop. Returns whether it holds.
 template <typename Condition>
 bool Test::Await(pid_t child, const Condition& condition, uint32_t longest_ms) const {
   for (uint32_t ms = 0; !condition(); ++ms) {
-    if (HasEnded(child) || shared_->writer_failed.load() || ms > longest_ms) return false;
+    if (HasEnded(child) || shared_->writer_failed.load() || Stops() || ms > longest_ms) {
+      return false;
+    }
     CrashSleep(1);
   }
   return true;
@@ -229,21 +216,6 @@ std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   return wrong;
 }
 
-// Returns the path of a random file of the database; an empty string when it has no file with
-// contents.
-std::string Test::AnyFile() {
-  std::vector<std::string> files;
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator at(dir_, error);
-  for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
-    std::error_code gone;
-    if (at->is_regular_file(gone) && at->file_size(gone) > 0) files.push_back(at->path().string());
-  }
-  if (files.empty()) return "";
-  std::sort(files.begin(), files.end());
-  return files[random_.Below(files.size())];
-}
-
 // Makes the disk refuse a few writes to files of the database. Waits until a write was refused and
 // the engine has had time to tell the clients. Returns whether a write was refused.
 bool Test::RefuseWrites(pid_t writer) {
@@ -252,7 +224,7 @@ bool Test::RefuseWrites(pid_t writer) {
   const uint64_t before = scratch_->FailedWrites();
   const auto refused = [&] { return scratch_->FailedWrites() > before; };
   for (int tries = 0; tries < 10 && !refused(); ++tries) {
-    const std::string file = AnyFile();
+    const std::string file = AnyFileIn(dir_, &random_);
     try {
       if (!file.empty()) scratch_->FailWrites(file, random_.Below(4), 1 + random_.Below(3));
     } catch (const Error&) {
@@ -335,6 +307,7 @@ std::string Test::VerifyRound() {
     exists_ = true;
     return "";
   }
+  if (EndedByStop()) return "";
   // An Error that ended the verifier has left its sentence; an end by the engine itself has not.
   if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && shared_->failure[0] != '\0') {
     return shared_->failure;
@@ -357,6 +330,17 @@ bool Test::FailedWriting(int number) {
   return true;
 }
 
+// Ends a writer whose database has not opened, and adds a failure of the round, unless the user's
+// stop has ended the opening. Throws Error (kUsage) when the engine cannot honour an option.
+void Test::FailedOpening(pid_t writer, int number) {
+  ::kill(writer, SIGKILL);
+  const std::string end = "its process " + WrongEnd(AwaitChild(writer), CrashCause::kKill);
+  if (!exists_ && shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
+  if (EndedByStop()) return;
+  result_.failures.push_back(fmt::format("round {}: the database does not open: {}", number,
+                                         shared_->failure[0] != '\0' ? shared_->failure : end));
+}
+
 void Test::StartWriting(CrashPlace place) {
   if (place == CrashPlace::kCreation && exists_) StartAgain();
   shared_->failure[0] = '\0';
@@ -368,9 +352,10 @@ void Test::StartWriting(CrashPlace place) {
 }
 
 // Makes one round: clients write, a crash, and the verification. Returns whether the round counts,
-// which needs enough commits that a crash could lose.
+// which needs enough commits that a crash could lose. The user's stop ends the round before its
+// next step, since a child inherits the stop and would end at once.
 bool Test::Round(Crash crash, int number) {
-  CrashPlace place = ChoosePlace();
+  CrashPlace place = AnyPlace(&random_);
   // An engine may refuse to create a database when a write fails, so that case would test nothing.
   if (crash == Crash::kDiskError && place == CrashPlace::kCreation) place = CrashPlace::kCheckpoint;
   StartWriting(place);
@@ -382,21 +367,17 @@ bool Test::Round(Crash crash, int number) {
     CrashSleep(random_.Unit() * std::min(kLongestPartMs, 10 + 1.5 * opening));
   } else {
     if (!Await(writer, [this] { return shared_->ready.load(); })) {
-      ::kill(writer, SIGKILL);
-      const std::string end = "its process " + WrongEnd(AwaitChild(writer), CrashCause::kKill);
-      if (!exists_ && shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
-      result_.failures.push_back(fmt::format("round {}: the database does not open: {}", number,
-                                             shared_->failure[0] != '\0' ? shared_->failure : end));
+      FailedOpening(writer, number);
       return true;
     }
     exists_ = true;
     CrashSleep(random_.Unit() * options_.longest_ms);
   }
-  const bool counts = place == CrashPlace::kCreation || AwaitCommits(writer, before);
+  const bool counts = !Stops() && (place == CrashPlace::kCreation || AwaitCommits(writer, before));
   if (!counts || shared_->writer_failed.load()) {
     ::kill(writer, SIGKILL);
     const int status = AwaitChild(writer);
-    if (FailedWriting(number)) return true;
+    if (FailedWriting(number) || EndedByStop()) return true;
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
       result_.failures.push_back(
           fmt::format("round {}: the clients' process ended by itself", number));
@@ -409,7 +390,7 @@ bool Test::Round(Crash crash, int number) {
   if (counts) {
     wrong = crash == Crash::kDiskError ? CrashAfterDiskError(place, writer)
                                        : CrashWriters(crash, place, writer);
-    if (FailedWriting(number)) return true;
+    if (FailedWriting(number) || EndedByStop()) return true;
   }
   if (place == CrashPlace::kCreation) {
     if (shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
@@ -418,7 +399,7 @@ bool Test::Round(Crash crash, int number) {
   }
   const bool is_left = !LostFileSystem();
   if (Failed(crash, place, number, Told("the clients' process ", wrong))) return true;
-  if (is_left) RecoverAndVerify(crash, place, number);
+  if (is_left && !Stops()) RecoverAndVerify(crash, place, number);
   return counts;
 }
 
@@ -426,6 +407,7 @@ bool Test::Round(Crash crash, int number) {
 void Test::RecoverAndVerify(Crash crash, CrashPlace place, int number) {
   shared_->failure[0] = '\0';
   const std::string wrong = CrashRecovery(crash == Crash::kDiskError ? Crash::kDiskCut : crash);
+  if (EndedByStop()) return;
   const bool is_left = !LostFileSystem();
   if (Failed(crash, place, number, Told("an opening ", wrong))) return;
   if (is_left) Failed(crash, place, number, VerifyRound());
@@ -497,7 +479,14 @@ CrashtestResult Test::Run() {
     const bool failed = result_.failures.size() > failures;
     failures = result_.failures.size();
     if (failed || (i > 0 && i % options_.crashes_per_database == 0 && exists_)) StartAgain();
-    if (!Round(CrashOf(i), i + 1)) {
+    const CrashtestResult before = result_;
+    const bool counts = Round(CrashOf(options_, i), i + 1);
+    if (Stops()) {
+      // The crashes of a round that the stop has cut short were not verified.
+      if (result_.failures.size() == before.failures.size()) result_ = before;
+      break;
+    }
+    if (!counts) {
       if (++result_.void_rounds < kMostVoidRounds) continue;
       result_.failures.push_back(fmt::format(
           "{} rounds had fewer than {} in {} s each, which tests nothing", result_.void_rounds,
@@ -506,7 +495,7 @@ CrashtestResult Test::Run() {
     ++i;
     progress.Say(fmt::format("crash {} of {}, commits: {}", i, rounds, gone_ + Acknowledged()));
   }
-  result_.stopped = StopRequested();
+  result_.stopped = Stops();
   result_.commits_acknowledged = gone_ + Acknowledged();
   if (!result_.failures.empty()) directory.Keep();
   return result_;

@@ -65,7 +65,9 @@ struct CrashtestResult {
   // and the next one begins with a new file system and a new database.
   uint64_t file_systems_lost = 0;
   uint64_t void_rounds = 0;  // rounds with too few commits, which are not counted as crashes
-  bool stopped = false;      // a signal ended the test before all crashes were made
+  // A signal ended the test before all crashes were made. The round that it cut short is not
+  // counted.
+  bool stopped = false;
   std::vector<std::string> failures;  // a sentence each; empty when the promise held
 };
 

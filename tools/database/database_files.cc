@@ -17,6 +17,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "engines/databases.h"
+#include "engines/disk_size.h"
 #include "engines/registry.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
@@ -324,6 +325,11 @@ std::vector<std::string> RemoveEngineFiles(const std::string& files, const std::
   } catch (const fs::filesystem_error& e) {
     throw Error::Io("remove", files, e.code().value());
   }
+}
+
+uint64_t BytesOfDatabase(const std::string& dir) {
+  if (!ReadRecord(dir)) return 0;
+  return DiskSizeOf(dir + "/" + kEngineFiles, [](const std::string&) { return false; }).total();
 }
 
 void RemoveDatabaseDirectory(const std::string& dir) {

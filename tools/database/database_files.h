@@ -9,6 +9,7 @@
 #ifndef TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
 #define TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -60,6 +61,9 @@ void RemoveUnfinishedRecords(const std::string& dir);
 // that stay. Throws Error (kUsage) when db/ is a symbolic link, and Error (kIo) when the database
 // cannot be removed. Messages call the directory `shown`.
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown);
+// Returns the bytes on disk of the files in db/, which are about those that RemoveDatabase frees; 0
+// when `dir` has no record. Files that this user cannot examine count 0 bytes.
+uint64_t BytesOfDatabase(const std::string& dir);
 // Removes the files that `engine` makes from the folder `files`, which is the db/ of some
 // directory, and then the folder itself if it is empty. Returns the names of the files that stay.
 // Throws Error (kIo).

@@ -20,6 +20,7 @@
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"
+#include "tools/experiment/results_files.h"
 #include "tools/experiment/run.h"
 #include "tools/experiment/sweep/examples.h"
 #include "tools/experiment/sweep/explain.h"
@@ -106,11 +107,16 @@ bool UsesScratch(const std::vector<Cell>& cells) {
                      [](const Cell& cell) { return cell.options.contains("scratch"); });
 }
 
-// Throws Error (kUsage) where the databases would lie on a disk without room for them.
+// Throws Error (kUsage) where the databases would lie on a disk without room for them. Those that
+// an earlier call has left have their room already.
 void CheckRoomOf(const Forecast& forecast, const std::vector<Cell>& cells, const Arguments& a) {
   if (UsesScratch(cells) || forecast.cells == 0) return;
   const bool apart = !a.run.databases.empty();
-  CheckRoom(forecast, apart ? a.run.databases : a.out, apart ? "--databases" : "--out");
+  const std::string& place = apart ? a.run.databases : a.out;
+  // Processes that share --databases have their folders (Part) in that directory itself.
+  uint64_t held = BytesOfDatabases(place + "/databases");
+  if (apart) held += BytesOfDatabases(place);
+  CheckRoom(forecast, place, apart ? "--databases" : "--out", held);
 }
 
 // Returns the forecast of the cells that are still to run. Throws when they have no room here.

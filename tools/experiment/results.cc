@@ -92,11 +92,7 @@ ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, cons
     try {
       Read(index[cell.name], cell, dir);
     } catch (const json::exception& e) {
-      throw Error(
-          Error::kUsage,
-          fmt::format("the results of cell \"{}\", round {}, in {} are damaged: {}; remove "
-                      "{} and run the experiment again",
-                      cell.name, cell.round, dir.path(), JsonErrorText(e), dir.CellFile(cell)));
+      throw dir.Damaged(cell, JsonErrorText(e));
     }
   }
   load_ = nullptr;

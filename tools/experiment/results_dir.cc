@@ -2,23 +2,18 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
-#include <map>
 #include <regex>
 
 #include "device/error.h"
 #include "device/file/directory.h"
-#include "device/file/input_file.h"
 #include "device/machine/scratch.h"
 #include "device/os/random_id.h"
-#include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
-#include "tools/experiment/cluster/part.h"
+#include "tools/experiment/results_files.h"
 #include "tools/experiment/verdict/added_rounds.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
@@ -29,33 +24,12 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr char kSchema[] = "testbed-experiment/2", kHeader[] = "experiment.json";
-constexpr char kBegin[] = "{\n \"";  // every file that WriteJson writes begins with it
-
-// Returns whether the file exists; true, too, if that cannot be told, so that its reader fails.
-bool MayBeThere(const std::string& path) {
-  std::error_code error;
-  return fs::exists(path, error) || error;
-}
-
-// Returns the document in the file; null when there is no such file or it holds no JSON. Throws
-// Error (kUsage) when it is no regular file or cannot be read.
-json ReadJson(const std::string& path) {
-  if (!MayBeThere(path)) return {};
-  InputFile file({.path = path, .name = path, .advice = "restore it from a copy, or remove it"});
-  json document = ParseJson(file.ReadAll());
-  return document.is_discarded() ? json() : document;
-}
+constexpr char kSchema[] = "testbed-experiment/2";
+constexpr char kCutOff[] = "the file is empty, cut off or no JSON";
 
 // Writes a file atomically: after a crash it is complete or does not exist.
 void WriteJson(const std::string& path, const json& document) {
   ReplaceFile(path, JsonText(document, 1) + "\n");
-}
-
-// Returns the document's "schema"; an empty string when it has none.
-std::string SchemaOf(const json& document) {
-  const bool has = document.is_object() && document.contains("schema");
-  return has && document["schema"].is_string() ? document["schema"].get<std::string>() : "";
 }
 
 // Throws json::exception or Error when a field of experiment.json is absent or invalid.
@@ -73,100 +47,10 @@ void CheckHeader(const json& header) {
   }
 }
 
-// Returns the entries of a directory in the order of their names; none for a symbolic link.
-std::vector<fs::path> EntriesOf(const fs::path& dir) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  if (!fs::is_directory(fs::symlink_status(dir, error))) return entries;
-  for (fs::directory_iterator at(dir, error), end; !error && at != end; at.increment(error)) {
-    entries.push_back(at->path());
-  }
-  std::sort(entries.begin(), entries.end());
-  return entries;
-}
-
-std::string FileName(const std::string& name) {
-  std::string safe;
-  for (char c : name)
-    safe += std::isalnum(static_cast<unsigned char>(c)) || c == '=' || c == '.' ? c : '-';
-  return fmt::format("{}-{:08x}", safe.substr(0, 120),
-                     static_cast<uint32_t>(XXH3_64bits(name.data(), name.size())));
-}
-
-std::string KeyOf(const std::string& cell, int round) {
-  return fmt::format("{}.round-{}", FileName(cell.empty() ? "only" : cell), round);
-}
-
-std::string CellFileName(const std::string& cell, int round) {
-  return KeyOf(cell, round) + ".json";
-}
-
-constexpr char kCellFile[] = R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.json)";
-
 // Returns the member "cell" of the cell's results document.
 json OfCell(const Cell& cell) {
   return {{"name", cell.name},   {"labels", cell.labels}, {"round", cell.round},
           {"block", cell.block}, {"load", cell.load_key}, {"host", NodeName()}};
-}
-
-// Returns whether an experiment can have written a file of this name in the folder. In earlier
-// versions the name of a load's file had no round.
-bool IsNameOfOurs(const std::string& folder, const std::string& name) {
-  static const auto* const kNames = new std::map<std::string, std::regex>{
-      {"cells", std::regex(kCellFile)},
-      {"failed", std::regex(kCellFile)},
-      {"set_aside",
-       std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.[1-9][0-9]*\.json)")},
-      {"claims", std::regex(R"(([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.)?round-[1-9][0-9]*)"
-                            R"((-[0-9a-f]{8})?((\.[0-9a-f]{16})?\.json)?)")},
-      {"loads", std::regex(R"([0-9a-f]{16}(-[1-9][0-9]*(-[0-9a-f]{8})?)?\.json)")},
-      {"hosts", std::regex(R"([A-Za-z0-9._-]{1,120}\.json)")},
-      {"logs", std::regex(R"([0-9]+_[0-9]+\.txt)")},
-      {"rehearsals", std::regex(R"([0-9a-f]{16}\.json)")}};
-  return std::regex_match(name, kNames->at(folder));
-}
-
-// Returns whether a document, of such a name, is one that an experiment wrote under it.
-bool IsDocumentOfOurs(const std::string& folder, const std::string& name, const json& document) {
-  if (folder == "rehearsals") return IsKeptRehearsals(name, document);
-  if (folder == "hosts") return SchemaOf(document) == kHostSchema;
-  if (folder == "claims" && !name.ends_with(".json")) return SchemaOf(document) == kClaimSchema;
-  if (!SchemaOf(document).starts_with("testbed-results/")) return false;
-  if (folder == "loads") return true;
-  try {
-    const json& cell = document.at("cell");
-    const std::string key = KeyOf(cell.at("name"), cell.at("round"));
-    const bool is_numbered = folder == "set_aside" || folder == "claims";
-    return name == key + ".json" || (is_numbered && name.starts_with(key + "."));
-  } catch (const json::exception&) {
-    return false;
-  }
-}
-
-// Returns whether the regular file of this name holds a document that an experiment wrote; false
-// when the file cannot be read.
-bool HoldsDocumentOfOurs(const std::string& folder, const fs::path& file) {
-  try {
-    return IsDocumentOfOurs(folder, file.filename(), ReadJson(file));
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-// Returns whether the file is an experiment's: a document, or what a killed process left of one.
-bool IsOurs(const std::string& folder, const fs::path& file) {
-  std::error_code error;
-  if (!fs::is_regular_file(fs::symlink_status(file, error))) return false;
-  const std::string name = file.filename(), replaced = ReplacedBy(name);
-  if (!IsNameOfOurs(folder, replaced.empty() ? name : replaced)) return false;
-  if (folder == "logs") return IsUnfinished(file, kLogBegins);
-  if (folder == "claims" && fs::is_empty(file, error)) return true;
-  return replaced.empty() ? HoldsDocumentOfOurs(folder, file) : IsUnfinished(file, kBegin);
-}
-
-// Returns whether the file in the directory is what a killed process left of an experiment.json.
-bool IsUnfinishedHeader(const fs::path& file) {
-  return ReplacedBy(file.filename()) == kHeader && IsUnfinished(file, kBegin);
 }
 
 void RemoveUnfinishedHeaders(const std::string& dir) {
@@ -188,14 +72,6 @@ bool HoldsNoExperimentYet(const fs::path& dir) {
   });
 }
 
-// Removes an experiment's files in a folder, and the folder when it is empty then.
-void RemoveDocuments(const fs::path& dir, const std::string& folder) {
-  for (const fs::path& file : EntriesOf(dir / folder)) {
-    if (IsOurs(folder, file)) ::unlink(file.c_str());
-  }
-  ::rmdir((dir / folder).c_str());
-}
-
 // Throws Error (kUsage) when a folder is a symbolic link: its files would lie elsewhere.
 void CheckFolders(const std::string& dir) {
   for (const char* folder : kResultsFolders) {
@@ -211,7 +87,7 @@ void CheckFolders(const std::string& dir) {
 void CheckUnclaimed(const std::string& dir) {
   for (const fs::path& file : EntriesOf(fs::path(dir) / "claims")) {
     const std::string name = file.filename();
-    if (name.ends_with(".json") || !IsOurs("claims", file) || Claim::Try(file)) continue;
+    if (name.ends_with(".json") || !IsFileOfOurs("claims", file) || Claim::Try(file)) continue;
     throw Error(Error::kUsage,
                 fmt::format("--out {} is used by another testbed now ({}), which runs {}; wait for "
                             "its end or choose another directory",
@@ -329,7 +205,7 @@ void ResultsDir::Remove() const {
   for (const char* folder : kResultsFolders) {
     if (folder != std::string("databases")) RemoveDocuments(path_, folder);
   }
-  RemoveDatabasesIn(path_ + "/databases");
+  RemoveDatabases(fs::path(path_) / "databases");
   for (const std::string& sentence : ScratchDevice::CleanLeftovers(path_)) {
     fmt::print(stderr, "testbed: {}\n", sentence);
   }
@@ -371,7 +247,7 @@ json ResultsDir::ReadHeader() const {
   return header;
 }
 
-std::string CellKey(const Cell& cell) { return KeyOf(cell.name, cell.round); }
+std::string CellKey(const Cell& cell) { return CellKeyOf(cell.name, cell.round); }
 
 std::optional<uint64_t> KeptAutoRam(const json& header) {
   if (!header.contains("auto_ram")) return std::nullopt;
@@ -397,6 +273,19 @@ std::string ResultsDir::FailureFile(const Cell& cell) const {
 }
 bool ResultsDir::HasCell(const Cell& cell) const { return MayBeThere(CellFile(cell)); }
 bool ResultsDir::HasFailure(const Cell& cell) const { return MayBeThere(FailureFile(cell)); }
+
+bool ResultsDir::NeedsLoad(const std::string& key, const std::string& planned, int round) const {
+  if (shared_ && MayBeThere(LoadFile(key))) return true;
+  const std::string of_round = fmt::format(".round-{}.json", round);
+  for (const fs::path& file : EntriesOf(fs::path(path_) / "cells")) {
+    const std::string name = file.filename();
+    if (!name.ends_with(of_round) || !IsNameOfOurs("cells", name)) continue;
+    const json document = ReadJson(file);
+    const json cell = document.is_object() ? document.value("cell", json()) : json();
+    if (cell.is_object() && cell.value("load", json(planned)) == json(key)) return true;
+  }
+  return false;
+}
 
 bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   document["cell"] = OfCell(cell);
@@ -438,8 +327,36 @@ void ResultsDir::SetAside(const Cell& cell) const {
 void ResultsDir::WriteLoad(const std::string& key, const json& document) const {
   WriteJson(LoadFile(key), document);
 }
-json ResultsDir::ReadCell(const Cell& cell) const { return ReadJson(CellFile(cell)); }
-json ResultsDir::ReadFailure(const Cell& cell) const { return ReadJson(FailureFile(cell)); }
-json ResultsDir::ReadLoad(const std::string& key) const { return ReadJson(LoadFile(key)); }
+
+Error ResultsDir::Damaged(const Cell& cell, const std::string& why) const {
+  return Error(Error::kUsage,
+               fmt::format("the results of cell \"{}\", round {}, in {} are damaged: {}; remove {} "
+                           "and run the experiment again",
+                           cell.name, cell.round, path_, why, CellFile(cell)));
+}
+
+json ResultsDir::ReadCell(const Cell& cell) const {
+  json document = DocumentAt(CellFile(cell));
+  if (document.is_discarded()) throw Damaged(cell, kCutOff);
+  return document;
+}
+
+json ResultsDir::ReadFailure(const Cell& cell) const {
+  json document = DocumentAt(FailureFile(cell));
+  if (!document.is_discarded()) return document;
+  throw Error(Error::kUsage,
+              fmt::format("the results of cell \"{}\", round {}, whose run failed, in {} are "
+                          "damaged: {}; remove {}",
+                          cell.name, cell.round, path_, kCutOff, FailureFile(cell)));
+}
+
+json ResultsDir::ReadLoad(const std::string& key) const {
+  json document = DocumentAt(LoadFile(key));
+  if (!document.is_discarded()) return document;
+  throw Error(Error::kUsage,
+              fmt::format("the results of load {} in {} are damaged: {}; remove {} and the files "
+                          "in {}/cells that name this load, and run the experiment again",
+                          key, path_, kCutOff, LoadFile(key), path_));
+}
 
 }  // namespace testbed

@@ -4,7 +4,8 @@
 //                            choices of cells (--only), and the name of a user's own file
 //   cells/NAME.round-N.json  the results document of each finished cell (docs/results.md), with
 //                            "cell" added
-//   loads/KEY.json           the results document of each load that cells share
+//   loads/KEY.json           the results document of each load that cells share; KEY.2.json that of
+//                            a load that was made again for the cells that were left
 //   rehearsals/KEY.json      the rehearsals of --cache-pct most, for cells with equal needs of
 //                            memory (tools/cache/cache_rehearsal.h)
 //   databases/KEY            the database of a load, while cells need it
@@ -32,6 +33,7 @@
 #include <optional>
 #include <string>
 
+#include "device/error.h"
 #include "device/os/dir_lock.h"
 #include "tools/experiment/cluster/dir_share.h"
 #include "tools/experiment/experiment.h"
@@ -88,7 +90,8 @@ class ResultsDir {
   // experiment, of this version or an earlier one, or when another process runs it.
   void Remove() const;
 
-  // Returns whether the cell is finished.
+  // Returns whether the cell is finished: its file may be there. A damaged one counts as finished,
+  // and ReadCell then throws.
   bool HasCell(const Cell& cell) const;
   // Write a document, atomically and durably. Throw Error (kIo). WriteCell returns false, and
   // leaves the document out, when the directory is shared and another process has finished the
@@ -98,17 +101,24 @@ class ResultsDir {
   // Keeps the document of a run that failed, which does not finish the cell, in place of the one
   // before. Returns the file's path.
   std::string WriteFailure(const Cell& cell, nlohmann::json document) const;
-  // These return null when there is no such file or it holds no JSON. They throw Error (kUsage)
-  // when it is no regular file or cannot be read.
+  // These return null when there is no such file. They throw Error (kUsage) when it is no regular
+  // file, cannot be read, or holds no JSON, as a file that was cut off.
   nlohmann::json ReadCell(const Cell& cell) const;
   nlohmann::json ReadFailure(const Cell& cell) const;
   nlohmann::json ReadLoad(const std::string& key) const;
+  // Returns the error of a cell whose results are there but damaged, which `why` explains.
+  Error Damaged(const Cell& cell, const std::string& why) const;
   // Returns whether the document of a run that failed is kept.
   bool HasFailure(const Cell& cell) const;
   // Return the paths of the cell's file, of its failed run's, and of a load's.
   std::string CellFile(const Cell& cell) const;
   std::string FailureFile(const Cell& cell) const;
   std::string LoadFile(const std::string& key) const;
+  // Returns whether the load of this key must keep its document: a finished cell of the round was
+  // measured on it, and its figures are the cell's. `planned` is the key that the plan gives to the
+  // load, which documents of earlier versions do not name. In a directory that is shared each
+  // document of a load must stay, as the cell of another process may be under way.
+  bool NeedsLoad(const std::string& key, const std::string& planned, int round) const;
   // Returns the path of the claim on a cell or a block (cluster/claim.h).
   std::string ClaimFile(const std::string& key) const { return path_ + "/claims/" + key; }
   // Takes a finished cell out of the results; its document stays, in set_aside/. Throws Error

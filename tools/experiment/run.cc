@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <set>
+#include <system_error>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -50,8 +52,10 @@ class ExperimentRun {
   // Returns the directory of the database that the cell shares.
   std::string LoadDir(const Cell& cell) const { return base_ + "/" + cell.load_key; }
   std::string OwnBase() const { return part_ ? part_->path() : home_ + "/databases"; }
-  bool Do(const Cell& cell, std::string* dir);
+  bool Do(Cell* cell, std::string* dir);
   RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
+  bool HasLoad(const std::string& key) const;
+  std::string KeyOfLoad(const Cell& cell) const;
   bool Load(const Cell& cell, const std::string& dir);
   bool One(const Cell& cell, const std::string& dir);
   bool Run(const Cell& cell, const RunOptions& run, const std::vector<std::string>& command,
@@ -204,11 +208,34 @@ bool ExperimentRun::Run(const Cell& cell, const RunOptions& run,
   return !document->value("partial", false);
 }
 
+// Returns whether the database of the load is there, and the document of its making.
+bool ExperimentRun::HasLoad(const std::string& key) const {
+  const std::optional<json> record = ReadRecord(base_ + "/" + key);
+  return record && record->value("loaded", false) && results_.ReadLoad(key).is_object();
+}
+
+// Returns the key of the load that the cell runs on: the plan's or, when finished cells were
+// measured on a load of that key whose database is gone, KEY.2 and so on. What is loaded now is
+// another load, and its document must not take the place of the one with their figures.
+std::string ExperimentRun::KeyOfLoad(const Cell& cell) const {
+  const bool any = std::any_of(cells_.begin(), cells_.end(), [&](const Cell& other) {
+    return other.load_key == cell.load_key && results_.HasCell(other);
+  });
+  std::string key = cell.load_key;
+  for (int n = 2; !HasLoad(key); ++n) {
+    // Documents of cells are read only where one of them may name the load.
+    std::error_code none_yet;
+    const bool may_be_named = any || std::filesystem::exists(results_.LoadFile(key), none_yet);
+    if (!may_be_named || !results_.NeedsLoad(key, cell.load_key, cell.round)) break;
+    RemoveDatabaseDirectory(base_ + "/" + key);  // no cell will run on what is left there
+    key = fmt::format("{}.{}", cell.load_key, n);
+  }
+  return key;
+}
+
 bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   RunOptions run = OptionsOf(cell.load_options, dir);
-  const std::optional<json> record = ReadRecord(dir);
-  const bool loaded = record && record->value("loaded", false);
-  if (loaded && results_.ReadLoad(cell.load_key).is_object()) {
+  if (HasLoad(cell.load_key)) {
     loaded_ = cell.load_key;
     return true;
   }
@@ -280,24 +307,25 @@ std::string ExperimentRun::TimeLeft() const {
   return fmt::format(", {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
-// Runs one cell, and sets *dir to the directory of its database, or of its copy, once it is known.
-// Returns whether the cell is finished.
-bool ExperimentRun::Do(const Cell& cell, std::string* dir) {
+// Runs one cell. Sets the key of its load to that of the load that it gets (KeyOfLoad), and then
+// *dir to the directory of its database, or of its copy. Returns whether the cell is finished.
+bool ExperimentRun::Do(Cell* cell, std::string* dir) {
   std::optional<Claim> claim;
   if (results_.shared()) {
-    const std::string file = results_.ClaimFile(CellKey(cell));
+    const std::string file = results_.ClaimFile(CellKey(*cell));
     claim = Claim::Try(file);
     if (!claim) {
-      Complain(fmt::format("{}: {} runs it now", cell.name, Claim::Holder(file)));
+      Complain(fmt::format("{}: {} runs it now", cell->name, Claim::Holder(file)));
       return false;
     }
     // The process that held the claim before may have finished the cell.
-    if (results_.HasCell(cell)) return true;
+    if (results_.HasCell(*cell)) return true;
   }
-  UseScratch(cell);
-  const bool own = cell.load_key.empty() || cell.copies_load;
-  *dir = own ? base_ + "/" + kOwnDatabase : LoadDir(cell);
-  return (cell.load_key.empty() || Load(cell, LoadDir(cell))) && One(cell, *dir);
+  UseScratch(*cell);
+  const bool shares = !cell->load_key.empty();
+  if (shares) cell->load_key = KeyOfLoad(*cell);
+  *dir = shares && !cell->copies_load ? LoadDir(*cell) : base_ + "/" + kOwnDatabase;
+  return (!shares || Load(*cell, LoadDir(*cell))) && One(*cell, *dir);
 }
 
 bool ExperimentRun::Execute() {
@@ -306,14 +334,16 @@ bool ExperimentRun::Execute() {
   bool all = true;
   const int rounds = cells_.back().round;
   for (size_t i = 0; i < cells_.size() && !StopRequested(); ++i) {
-    const Cell& cell = cells_[i];
-    if (!cell.runs() || results_.HasCell(cell)) continue;
+    if (!cells_[i].runs() || results_.HasCell(cells_[i])) continue;
+    Cell cell = cells_[i];
     Say(fmt::format("[{}/{}{}] {}{}", wanted_ - left_ + 1, wanted_, TimeLeft(),
                     rounds > 1 ? fmt::format("round {}: ", cell.round) : "", cell.name));
     std::string dir;
     bool done = false;
     try {
-      done = Do(cell, &dir);
+      done = Do(&cell, &dir);
+    } catch (const Stopped&) {
+      // The caller says that the user has asked to stop; the cell has not failed.
     } catch (const Error& error) {
       // The other cells run even when one cell cannot.
       Complain(fmt::format("{}: {}", cell.name, error.what()));

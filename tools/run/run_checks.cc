@@ -154,20 +154,23 @@ Writers WritersOf(const RunOptions& options, const std::shared_ptr<const Dataset
   return writers;
 }
 
-uint64_t LeastSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
+bool TakesItsBytes(const RunOptions& options) {
   // A server that runs already has its database elsewhere, in a directory of its own.
   const bool here = FindEngine(options.engine_name).capabilities.persistent &&
                     !WorksElsewhere(options.engine_name, options.engine);
-  if (!here || options.engine.compression != "none") return 0;
+  if (!here || options.engine.compression != "none") return false;
   const std::vector<std::string>& names = options.workloads;
-  if (std::find(names.begin(), names.end(), "replay-load") != names.end()) return 0;
-  return DataBytes(names, dataset, options.workload);
+  return std::find(names.begin(), names.end(), "replay-load") == names.end();
 }
 
-void CheckSpace(uint64_t need, const std::string& where, size_t databases) {
+uint64_t LeastSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
+  return TakesItsBytes(options) ? DataBytes(options.workloads, dataset, options.workload) : 0;
+}
+
+void CheckSpace(uint64_t need, const std::string& where, size_t databases, uint64_t freed) {
   std::error_code error;
   const fs::space_info space = fs::space(where, error);
-  if (error || space.available >= need) return;
+  if (error || freed >= need || space.available >= need - freed) return;
   const bool one = databases == 1;
   throw Error(Error::kUsage,
               fmt::format("the file system of {} has {} free, and {} {} at least; free space, or "

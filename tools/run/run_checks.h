@@ -32,14 +32,18 @@ struct Writers {
 // Returns the run's workloads that write. The options are resolved.
 Writers WritersOf(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
 
-// Returns the bytes that the run's database takes at least in its directory: those of its keys and
-// values. 0 when nothing is kept there, and when it is not known, as of a database that is
+// Returns whether the run's database takes at least the bytes of its keys and values in its
+// directory. That is not so when nothing is kept there, and it is not known of a database that is
 // compressed or loaded from a trace. The options are resolved.
+bool TakesItsBytes(const RunOptions& options);
+// Returns the bytes that the run's database takes at least in its directory: those of its keys and
+// values, or 0 when it does not take them (TakesItsBytes). The options are resolved.
 uint64_t LeastSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
 
 // Throws Error (kUsage) when the file system of the directory `where` has less space than `need`
-// bytes, which one database needs, or those of several sides of a comparison together.
-void CheckSpace(uint64_t need, const std::string& where, size_t databases = 1);
+// bytes, which one database needs, or those of several sides of a comparison together. `freed` are
+// the bytes there that the run removes first.
+void CheckSpace(uint64_t need, const std::string& where, size_t databases = 1, uint64_t freed = 0);
 
 // Returns the file of the trace that the run replays; an empty string when it replays none.
 std::string TraceOf(const RunOptions& options);

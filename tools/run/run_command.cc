@@ -269,7 +269,8 @@ void PutBack(const RunOptions& options, DatabaseDir* dir) {
 // Runs one rehearsal of --cache-pct most with the share `cache_pct`, in the run's own directory.
 // With --reuse it uses the database of that directory, since then all phases only read, or the
 // database is a copy that is put back. The rehearsal's budget is a quarter larger than the run's,
-// so that a share that is too large gets measured before the kernel kills it.
+// so that a share that is too large gets measured before the kernel kills it. Throws Stopped when
+// the user asks to stop.
 Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
                    double cache_pct, LiveView* live) {
   options.engine.cache_bytes =
@@ -296,6 +297,8 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   const auto enough = [&](const json& phases) { return ShowedEnough(phases, plan.phases, cache); };
   const json run = ExecuteRunInChild(options, plan, {.enough = enough, .loaded = {}, .live = live});
   PutBack(options, dir);
+  // A rehearsal that was stopped has not shown how much memory the run needs.
+  if (StopRequested()) throw Stopped("while --cache-pct most was rehearsed");
   if (budget != nullptr && budget->OomKilled()) {
     const auto all = static_cast<double>(budget->limit());
     return {.cache_pct = cache_pct, .own_mean = all, .own_most = all};
@@ -454,7 +457,10 @@ void ExecuteJoined(const RunOptions& options, const std::shared_ptr<const Datase
     dir = std::make_unique<DatabaseDir>(placed);
   }
   const std::string where = ExistingDirectory(dir->path());
-  if (!options.reuse) CheckSpace(LeastSpace(options, dataset), where);
+  // A database that --fresh removes gives its space to the new one.
+  const bool replaces = placed.fresh && !placed.dir.empty();
+  const uint64_t freed = replaces ? BytesOfDatabase(dir->path()) : 0;
+  if (!options.reuse) CheckSpace(LeastSpace(options, dataset), where, 1, freed);
   if (!options.tasks.guest()) TryEngineOptions(options, where);
   document->update(MachineJson(where, surroundings.exclusive_device()));
   SetMostCache(surroundings, dir.get(), live, &placed, document);

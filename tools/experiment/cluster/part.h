@@ -20,11 +20,6 @@ namespace testbed {
 // Returns the id of the results in `out`, which follows from the directory's path.
 std::string PartId(const std::string& out);
 
-// Removes the databases that an experiment made in `folder`, those of loads (KEY) and of cells
-// (kOwnDatabase), and such databases and what is left of scratch devices in the parts in `folder`.
-// Removes the folder itself when it is empty then.
-void RemoveDatabasesIn(const std::string& folder);
-
 class Part {
  public:
   // Takes the first free directory in `place`, and makes both as far as they do not exist.

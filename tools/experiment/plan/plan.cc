@@ -302,14 +302,40 @@ Where LabelsToKeep(const Experiment& e, const ExperimentScale& scale, const Wher
   return keep;
 }
 
-// Makes cells that share a database load it with the options of the first of them. Otherwise a
-// round in another order would load it with other options, which show in its figures, and in the
-// levels of an LSM tree.
-void ShareLoads(std::vector<Cell>* cells) {
-  std::map<std::string, const Cell*> first;
+// Returns the cells that have the labels `keep`, in the order of the axes' values.
+std::vector<Cell> CombinedCells(const Experiment& e, const Where& keep) {
+  std::vector<Cell> cells;
+  Cell first;
+  Combine(e, keep, 0, &first, &cells);
+  std::erase_if(cells, [&keep](const Cell& cell) { return !Matches(cell.labels, keep); });
+  return cells;
+}
+
+// Returns the options with which the cells of the scale load the databases that they share, by the
+// key of the load: those of the first cell, whichever cells --only chooses. Of a cell that cannot
+// be settled there are none, since it may be one that --only leaves out.
+std::map<std::string, OptionMap> LoadsOfScale(const Experiment& e, const PlanOptions& options,
+                                              const ExperimentScale& scale) {
+  std::map<std::string, OptionMap> loads;
+  if (options.only.empty()) return loads;  // the cells of the plan are those of the scale
+  for (Cell& cell : CombinedCells(e, LabelsToKeep(e, scale, {}))) {
+    try {
+      SettleCell(e, options, scale, &cell);
+    } catch (const Error&) {
+      continue;
+    }
+    if (cell.runs() && !cell.load_key.empty()) loads.emplace(cell.load_key, cell.load_options);
+  }
+  return loads;
+}
+
+// Makes cells that share a database load it with the options of the first of them, which `loads`
+// has where that is a cell of the scale. Otherwise a round in another order, or a call with --only,
+// would load it with other options, which show in its figures, and in the levels of an LSM tree.
+void ShareLoads(std::map<std::string, OptionMap> loads, std::vector<Cell>* cells) {
   for (Cell& cell : *cells) {
     if (!cell.runs() || cell.load_key.empty()) continue;
-    cell.load_options = first.try_emplace(cell.load_key, &cell).first->second->load_options;
+    cell.load_options = loads.try_emplace(cell.load_key, cell.load_options).first->second;
   }
 }
 
@@ -451,12 +477,9 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   if (!options.may_run_none) CheckOnly(e, options.only);
   for (const std::string& axis : options.split) CheckAxis(e, "--split", axis);
   const Where keep = LabelsToKeep(e, scale, options.only);
-  std::vector<Cell> cells;
-  Cell first;
-  Combine(e, keep, 0, &first, &cells);
-  std::erase_if(cells, [&keep](const Cell& cell) { return !Matches(cell.labels, keep); });
+  std::vector<Cell> cells = CombinedCells(e, keep);
   for (Cell& cell : cells) SettleCell(e, options, scale, &cell);
-  ShareLoads(&cells);
+  ShareLoads(LoadsOfScale(e, options, scale), &cells);
   const bool runs = std::any_of(cells.begin(), cells.end(), [](const Cell& c) { return c.runs(); });
   if (cells.empty() || (!runs && !options.may_run_none)) {
     throw Error(Error::kUsage,

@@ -10,6 +10,7 @@
 #include "device/file/file.h"
 #include "engines/registry.h"
 #include "tools/output/table.h"
+#include "tools/run/run_checks.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -91,6 +92,10 @@ Forecast ForecastOf(const std::vector<Cell>& cells,
           FaultsInLoad(own ? run : OptionsOfRun(cell.load_options), cell.data_bytes);
     }
     sum.disk_bytes = std::max(sum.disk_bytes, cell.scratch_bytes);
+    const uint64_t databases = cell.copies_load ? 2 : 1;
+    if (TakesItsBytes(run)) {
+      sum.least_bytes = std::max(sum.least_bytes, databases * cell.data_bytes);
+    }
   }
   return sum;
 }
@@ -118,14 +123,13 @@ std::string ForecastText(const Forecast& f, const std::string& name) {
              name, f.faulting_loads);
 }
 
-void CheckRoom(const Forecast& f, const std::string& dir, const std::string& option) {
+void CheckRoom(const Forecast& f, const std::string& dir, const std::string& option,
+               uint64_t held) {
   fs::path at = fs::absolute(dir);
   while (!fs::exists(at) && at != at.parent_path()) at = at.parent_path();
   std::error_code error;
   const fs::space_info space = fs::space(at, error);
-  // A database takes at least a third of disk_bytes, which has room for the largest it may become.
-  const uint64_t least = f.disk_bytes / 3;
-  if (error || space.available >= least) return;
+  if (error || held >= f.least_bytes || space.available >= f.least_bytes - held) return;
   throw Error(
       Error::kUsage,
       fmt::format("the file system of {} has {} free, and a database of it may take {}; "

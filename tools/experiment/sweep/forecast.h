@@ -24,6 +24,9 @@ struct Forecast {
   uint64_t load_bytes = 0;     // keys and values of all loads
   size_t faulting_loads = 0;   // loads of unknown speed, as page faults may read ahead
   uint64_t disk_bytes = 0;     // space that the largest database may take; there is one at a time
+  // Space that a database, with the load that it is a copy of, takes for sure: the largest of those
+  // of which it is known (TakesItsBytes).
+  uint64_t least_bytes = 0;
 };
 
 // Adds up the cells for which `finished` is false.
@@ -39,9 +42,10 @@ double ForecastSeconds(const Forecast& forecast);
 std::string ForecastText(const Forecast& forecast, const std::string& name);
 
 // Throws Error (kUsage) when the file system of `dir`, or of its nearest parent that exists, has
-// less room than the largest database takes at least, a third of Forecast::disk_bytes. `option`
-// names the directory. For plans without a scratch device.
-void CheckRoom(const Forecast& forecast, const std::string& dir, const std::string& option);
+// less room than Forecast::least_bytes. `option` names the directory; `held` are the bytes of
+// databases there that the plan replaces or uses. For plans without a scratch device.
+void CheckRoom(const Forecast& forecast, const std::string& dir, const std::string& option,
+               uint64_t held = 0);
 
 }  // namespace testbed
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 
 namespace testbed {
 namespace {
@@ -103,6 +104,22 @@ TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
   EXPECT_GT(rehearse(10), 10);
   EXPECT_LE(rehearse(10), 30);
   EXPECT_THROW(rehearse(60), Error) << "the first already is";
+}
+
+// A stop that counted as a share that is too small ended the search with a share that the user's
+// stop had chosen, or with another error.
+TEST(CacheRehearsalTest, AStopEndsTheSearchWhicheverRehearsalItComesIn) {
+  for (const size_t whole : {0, 1, 2}) {
+    size_t done = 0;
+    double chosen = 0;
+    const auto rehearse = [&](double pct) {
+      if (done++ == whole) throw Stopped("while it was rehearsed");
+      const double own = kRam * pct / 100;
+      return Rehearsal{pct, own, own, own};
+    };
+    EXPECT_THROW(FindMostShare(20, kRam, rehearse, &chosen), Stopped) << whole;
+    EXPECT_EQ(done, whole + 1);
+  }
 }
 
 // WiredTiger rolls transactions back when its cache is too small. After a first share that was too

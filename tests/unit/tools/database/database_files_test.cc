@@ -61,6 +61,21 @@ TEST_F(DatabaseFilesTest, OfADatabaseNothingStaysButWhatIsNotItsOwn) {
 
 // A replay that erases at random leaves ranges of rows without number. The record with them was too
 // long to be read, so that nothing knew the database any more, --fresh included.
+TEST_F(DatabaseFilesTest, OnlyADatabaseOfOursHasBytesThatItsRemovalFrees) {
+  fs::create_directories(dir_ + "/db/part");
+  FileOptions options;
+  options.create = FileOptions::kMustCreate;
+  const std::string bytes(100'000, 'x');
+  const auto file = File::Open(dir_ + "/db/part/btree.data", options);
+  file->Write(0, bytes.data(), bytes.size());
+  file->Sync();
+  EXPECT_EQ(BytesOfDatabase(dir_), 0u) << "it has no record";
+  EXPECT_EQ(BytesOfDatabase(dir_ + "/none"), 0u);
+  WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
+  EXPECT_GT(BytesOfDatabase(dir_), 0u);
+  EXPECT_LE(BytesOfDatabase(dir_), bytes.size());
+}
+
 TEST_F(DatabaseFilesTest, ARecordOfManyRangesOfRowsIsRead) {
   for (const size_t ranges : {50000u, 500000u}) {
     nlohmann::json places = nlohmann::json::array();

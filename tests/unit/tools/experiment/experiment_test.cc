@@ -122,6 +122,19 @@ TEST(ExperimentTest, CellsAreTheCombinationsOfTheAxes) {
   EXPECT_EQ(cells[2].load_options.at("threads"), "1");
 }
 
+// The first cell of a call with --only loaded the database with options of its own, whose figures
+// then stood beside those of a load with others.
+TEST(ExperimentTest, ACallWithOnlyLoadsAsOneWithAllCellsDoes) {
+  PlanOptions options{"full", {}, {}, {}};
+  const Cell of_all = PlanCells(Small(), options)[1];
+  options.only = {{"io", {"buffered"}}};
+  const Cell alone = PlanCells(Small(), options)[0];
+  ASSERT_EQ(alone.name, of_all.name);
+  EXPECT_EQ(alone.load_key, of_all.load_key);
+  EXPECT_EQ(alone.load_options.at("io"), "direct") << "as the first cell that shares the load";
+  EXPECT_EQ(alone.load_options, of_all.load_options);
+}
+
 // The runs of a cell are repeats of each other.
 TEST(ExperimentTest, ACellHasOneNumberOfThreads) {
   const auto plan = [](const std::string& before, const std::string& after, PlanOptions options) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,12 +16,15 @@
 #include <string>
 #include <vector>
 
+#include "device/file/file.h"
+#include "device/os/dir_lock.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results.h"
+#include "tools/experiment/results_files.h"
 #include "tools/output/json_text.h"
 
 namespace testbed {
@@ -104,7 +108,11 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   failed.name = "of a run that failed";
   const std::string failure = dir_->WriteFailure(failed, kResults);
   EXPECT_EQ(failure, Place(OnlyFileOf("failed")));
-  dir_->WriteLoad("0123456789abcdef-1", kResults);
+  for (const char* key : {"0123456789abcdef-1", "0123456789abcdef-1.2",
+                          "0123456789abcdef-1-01234567.10"}) {
+    dir_->WriteLoad(key, kResults);
+    MakeDatabase(std::string("databases/") + key);
+  }
   Write("loads/0123456789abcdef-12.json.0123456789abcdef.new", "{\n \"");
   KeepRehearsals(options_, RehearsalsJson({{50, 1, 2, 3}}, 50));
   const std::string claim = "claims/" + CellKey(failed);
@@ -114,13 +122,33 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   Write(claim + ".0123456789abcdef.json.0123456789abcdef.new", "{\n \"");
   Write("experiment.json.0123456789abcdef.new", "");
   MakeDatabase("databases/cell");
-  MakeDatabase("databases/0123456789abcdef-1");
   // These files are left by a run that was killed while it made a scratch device.
   fs::create_directory(Place(".testbed-scratch-0123456789abcdef"));
   Write(".testbed-scratch-0123456789abcdee.img", "");
   dir_.reset();  // gives the lock back
   ResultsDir(path_ + "/o").Remove();
   EXPECT_TRUE(fs::is_empty(path_ + "/o")) << testing::PrintToString(Files());
+}
+
+TEST_F(ResultsDirTest, DatabasesThatNoProcessUsesHaveTheirRoom) {
+  const fs::path databases = Place("databases");
+  const auto add = [&](const std::string& name) {
+    MakeDatabase(name);
+    Write(name + "/db/btree.data", std::string(4096, 'x'));
+    // The blocks of a file are counted, which some file systems allocate late.
+    File::Open(Place(name + "/db/btree.data"), FileOptions())->Sync();
+  };
+  EXPECT_EQ(BytesOfDatabases(databases), 0u);
+  add("databases/mine");
+  EXPECT_EQ(BytesOfDatabases(databases), 0u) << "no experiment has made it";
+  add("databases/0123456789abcdef-1");
+  const uint64_t one = BytesOfDatabases(databases);
+  EXPECT_GT(one, 0u);
+  add("databases/cell");
+  add("databases/testbed-n1-1/0123456789abcdef-2.2");
+  EXPECT_EQ(BytesOfDatabases(databases), 3 * one);
+  const DirLock used(databases / "testbed-n1-1", "--databases");
+  EXPECT_EQ(BytesOfDatabases(databases), 2 * one);
 }
 
 // A task that a killed command has left on another host would write into results that are begun
@@ -167,6 +195,7 @@ TEST_F(ResultsDirTest, WhatIsNoExperimentsStays) {
            {"experiment.json.0123456789abcdef.new", "theirs"},
            {"cells/mine.json", results},
            {"loads/0123456789abcdef-01.json", results},
+           {"loads/0123456789abcdef-1.02.json", results},
            {"loads/0123456789abcdef.json.bak", results},
            {"loads/0123456789ABCDEF-1.json", results},
            {"loads/mine.json", results},
@@ -207,6 +236,63 @@ TEST_F(ResultsDirTest, WhatIsNoRegularFileIsRefusedAndNotWaitedFor) {
     EXPECT_THAT(ErrorOf([&] { dir_->ReadHeader(); }), HasSubstr(refused));
     EXPECT_THAT(ErrorOf([&] { dir_->Create(Small(), {"full", {}, {}, {}}); }), HasSubstr(refused));
     EXPECT_THAT(ErrorOf([&] { dir_->Remove(); }), HasSubstr(refused));
+  }
+}
+
+TEST_F(ResultsDirTest, ALoadIsNeededByTheFinishedCellsThatNameIt) {
+  const std::string planned = "0123456789abcdef-1", second = planned + ".2";
+  const auto needed = [&](const std::string& key) { return dir_->NeedsLoad(key, planned, 1); };
+  Cell cell;
+  cell.name = "a";
+  EXPECT_FALSE(needed(planned));
+  dir_->WriteCell(cell, kResults);
+  EXPECT_FALSE(needed(planned)) << "the cell has a database of its own";
+  cell.load_key = planned;
+  dir_->WriteCell(cell, kResults);
+  EXPECT_TRUE(needed(planned));
+  EXPECT_FALSE(needed(second));
+  EXPECT_FALSE(dir_->NeedsLoad(planned, planned, 2)) << "a round has loads of its own";
+  EXPECT_EQ(LoadKeyOf(cell, dir_->ReadCell(cell)), planned);
+  cell.load_key = second;
+  dir_->WriteCell(cell, kResults);
+  EXPECT_TRUE(needed(second));
+  EXPECT_FALSE(needed(planned));
+  EXPECT_EQ(LoadKeyOf(cell, dir_->ReadCell(cell)), second);
+  json earlier = kResults;
+  earlier["cell"] = {{"name", "a"}, {"round", 1}};
+  std::ofstream(dir_->CellFile(cell)) << earlier;
+  EXPECT_TRUE(needed(planned)) << "earlier versions named no load";
+  EXPECT_FALSE(needed(second));
+}
+
+// A cell whose file a full disk or a copy has cut off counted as finished, and its figures were
+// missing without a word.
+TEST_F(ResultsDirTest, ADocumentThatIsCutOffIsNamed) {
+  const Cell cell = PlanCells(Small(), {"full", {}, {}, {}}).at(0);
+  const auto error_of_all = [this] { return ErrorOf([this] { ResultSet::Read(path_ + "/o"); }); };
+  const auto relative = [this](const std::string& file) {
+    return fs::path(file).lexically_relative(path_ + "/o").string();
+  };
+  const std::string again = " and run the experiment again";
+  for (const std::string& text : {std::string(), std::string("{\n \"runs\": [\n"),
+                                  std::string(100, '\0'), std::string("}")}) {
+    Write(relative(dir_->FailureFile(cell)), text);
+    EXPECT_THAT(error_of_all(), HasSubstr("are damaged: the file is empty, cut off or no JSON; "
+                                          "remove " +
+                                          dir_->FailureFile(cell)));
+    dir_->WriteCell(cell, kResults);
+    EXPECT_EQ(error_of_all(), "no error") << "it has removed the failure";
+    Write("loads/" + cell.load_key + ".json", text);
+    EXPECT_THAT(error_of_all(), HasSubstr("the results of load " + cell.load_key));
+    EXPECT_THAT(error_of_all(), HasSubstr("remove " + dir_->LoadFile(cell.load_key)));
+    fs::remove(dir_->LoadFile(cell.load_key));
+    Write(relative(dir_->CellFile(cell)), text);
+    EXPECT_TRUE(dir_->HasCell(cell));
+    EXPECT_THAT(error_of_all(), HasSubstr("are damaged: the file is empty, cut off or no JSON; "
+                                          "remove " +
+                                          dir_->CellFile(cell) + again));
+    fs::remove(dir_->CellFile(cell));
+    EXPECT_EQ(error_of_all(), "no error");
   }
 }
 

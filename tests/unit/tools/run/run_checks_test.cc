@@ -85,6 +85,8 @@ TEST(CheckSpaceTest, ARefusalTellsWhatIsNeeded) {
   EXPECT_EQ(refusal(2),
             "the file system of /proc has 0 free, and the databases of all sides need 3M at least; "
             "free space, or give fewer --rows or begin in another directory");
+  EXPECT_NO_THROW(CheckSpace(3 << 20, "/proc", 1, 3 << 20)) << "the old database has the space";
+  EXPECT_THROW(CheckSpace(3 << 20, "/proc", 1, 2 << 20), Error);
 }
 
 }  // namespace

@@ -1,0 +1,32 @@
+// The kinds of crashes of `testbed crashtest`, and the draws of what they hit.
+#ifndef TESTBED_TOOLS_CRASHTEST_CRASH_KIND_H_
+#define TESTBED_TOOLS_CRASHTEST_CRASH_KIND_H_
+
+#include <cstdint>
+#include <string>
+
+#include "tools/crashtest/crash_process.h"
+#include "tools/crashtest/crashtest.h"
+#include "workloads/random.h"
+
+namespace testbed {
+
+enum class Crash : uint8_t { kKill, kPowerCut, kDiskCut, kDiskError };
+
+// Returns the crash in words, such as "power cut during checkpoints".
+std::string Describe(Crash crash, CrashPlace place);
+
+// Returns the crash of the round, which is counted from 0: first come the kills, then the power
+// cuts, the power cuts of the disk, and the disk errors.
+Crash CrashOf(const CrashtestOptions& options, int round);
+
+// Draws the activity that a crash interrupts.
+CrashPlace AnyPlace(Random* random);
+
+// Draws a file in the directory `dir` and returns its path; an empty string when no file there has
+// contents.
+std::string AnyFileIn(const std::string& dir, Random* random);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_CRASHTEST_CRASH_KIND_H_
