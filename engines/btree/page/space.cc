@@ -85,18 +85,23 @@ void Space::GrowBy(uint64_t pages) {
   EnsureLength(target);
 }
 
-uint64_t Space::PromiseForSplits(uint64_t writes, uint64_t bytes) {
-  // A leaf is split because it was full before, or because the commit has filled it, for which it
-  // takes at least a quarter of a page of the commit's bytes. A leaf that is split at its end
-  // leaves a full one behind, which may be split once more. Each split adds a key to the parent,
-  // which may be split for it.
-  uint64_t pages = 2 * writes;
+uint64_t Space::PromiseForSplits(const CommitSize& commit) {
+  // A row can split its leaf. Each split adds a key to the parent, which can be split for it, and
+  // so on up to the root. The rows can have different leaves, parents and grandparents, all of
+  // which are full. A tree of one or two levels counts as one of three, as its root may be split
+  // meanwhile.
+  uint64_t pages = commit.writes * (std::max(commit.levels, 3u) - 1);
   {
+    // The nodes that can be split are bounded, too. A leaf is split because it was full before, or
+    // because the commit has filled it, for which it takes at least a quarter of a page of the
+    // commit's bytes. A leaf that is split at its end leaves a full one behind, which may be split
+    // once more. As many splits again are those of the nodes above.
     LockGuard lock(mutex_);
     const uint64_t there = used_count_ + reserved_count_ + promised_;
-    pages = std::min(pages, 4 * (there + 4 * bytes / page_size_));
+    pages = std::min(pages, 4 * (there + 4 * commit.bytes / page_size_));
   }
-  pages += 8;  // for splits of the root, and of the pages on the way down from it
+  // A root is split into two new pages. A few more pages are for nodes that a second split follows.
+  pages += 2 * std::min<uint64_t>(commit.trees, commit.writes) + 6;
   Promise(pages);
   return pages;
 }

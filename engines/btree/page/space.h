@@ -48,6 +48,14 @@ uint32_t LengthInUse(const SpaceSnapshot& snapshot);
 // Makes the snapshot `pages` pages long, unless it is longer. The added pages are free.
 void Extend(SpaceSnapshot* snapshot, uint64_t pages);
 
+// A CommitSize is what bounds the pages that a commit can need for splits.
+struct CommitSize {
+  uint64_t writes = 0;  // number of rows that it writes
+  uint64_t bytes = 0;   // bytes that these rows take in leaves
+  uint32_t trees = 1;   // number of trees that it writes to
+  uint32_t levels = 1;  // levels of the highest of these trees, the leaves included
+};
+
 class Space {
  public:
   // `grow(pages)` makes the file at least that many pages long, or throws.
@@ -64,9 +72,9 @@ class Space {
   // Adds to the promised pages, and grows the file when it has too few free pages for all promises.
   // Throws what `grow` throws; then nothing is promised.
   void Promise(uint64_t pages);
-  // Promises the pages that a commit can need for splits, and returns their number. The commit
-  // writes `writes` rows, which take `bytes` bytes in leaves. Throws as Promise does.
-  uint64_t PromiseForSplits(uint64_t writes, uint64_t bytes);
+  // Promises the pages that a commit can need for splits, and returns their number. Throws as
+  // Promise does.
+  uint64_t PromiseForSplits(const CommitSize& commit);
   // Takes back a promise of `pages` pages. The file keeps its length until GiveBack, unless it is
   // twice as long as needed and 64 MiB longer.
   void Unpromise(uint64_t pages);

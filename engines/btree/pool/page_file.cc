@@ -45,7 +45,7 @@ PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite
       doublewrite_(std::move(doublewrite)),
       page_size_(page_size),
       options_(options),
-      pages_at_open_(static_cast<PageId>(data_->Size() / page_size)) {
+      pages_at_open_(static_cast<PageId>((data_->Size() + page_size - 1) / page_size)) {
   if (data_->options().mode != IoMode::kDirect) {
     write_back_ = std::make_unique<WriteBackWatch>(data_->path(), FileKind::kData);
   }
@@ -125,6 +125,23 @@ void PageFile::Retry() {
   FinishLastBatch();
 }
 
+// Writes the copy of a page from the doublewrite file to the page's place. The batch of the copy
+// may have been cut off before it made its holes (PunchBehind), so this makes a hole behind the
+// page.
+void PageFile::PutBack(PageId id, const char* copy) {
+  const uint32_t bytes = StoredBytes(copy, page_size_);
+  data_->Write(Place(id), copy, bytes);
+  try {
+    if (bytes < page_size_) data_->Punch(Place(id) + bytes, page_size_ - bytes);
+  } catch (const Error& error) {
+    // A file system may need space to make a hole. The page is whole without the hole.
+    if (!error.disk_is_full()) throw;
+  }
+  // A known length may be that of a shorter version. It is never lowered here, because a read of a
+  // longer version may be in flight.
+  if (bytes > BytesToRead(id)) NoteLength(id, bytes);
+}
+
 // Puts the last batch in place if the disk was full in the middle of it. Nothing was written since
 // then, so its copies are the newest versions of its pages.
 void PageFile::FinishLastBatch() {
@@ -132,7 +149,7 @@ void PageFile::FinishLastBatch() {
   OrFail([this] {
     const bool all = ForEachCopy([this](PageId id, const char* copy) {
       recent_writes_.Note(id);
-      data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
+      PutBack(id, copy);
     });
     // The next batch would overwrite the copies, although a copy may be the only whole version of
     // its page.
@@ -337,7 +354,7 @@ uint32_t PageFile::RestoreTorn(Copies* kept) {
     data_->ReadSome(Place(id), &stored, sizeof stored);
     if (whole && stored.checksum != Header(copy)->checksum) return;
     try {
-      data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
+      PutBack(id, copy);
     } catch (const Error& e) {
       if (kept == nullptr || !e.disk_is_full()) throw;
       kept->emplace(id, std::string(copy, page_size_));

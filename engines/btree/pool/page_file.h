@@ -215,6 +215,7 @@ class PageFile {
   void TakeSpace(const WriteBatch& batch);
   void WriteCopies(WriteBatch* batch) REQUIRES(mutex_);
   void WriteInPlace(const WriteBatch& batch);
+  void PutBack(PageId id, const char* copy);
   void PunchBehind(PageId id, uint32_t bytes);
 
   const std::unique_ptr<File> data_;
@@ -222,7 +223,7 @@ class PageFile {
   const uint32_t page_size_;
   const PageFileOptions options_;
   // units_ has the number of units that each page takes in a compressed file; 0 means that the
-  // number is not known yet. A page's number is changed under the page's latch.
+  // number is not known yet. A page's number is changed under the page's latch, and by PutBack.
   using Units = ReservedArray<std::atomic<uint8_t>>;
   std::unique_ptr<Units> units_;
   const PageId pages_at_open_;  // number of pages at the open; those behind were never written

@@ -3,6 +3,8 @@
 #ifndef TESTBED_ENGINES_BTREE_STORE_COMMIT_ATTEMPT_H_
 #define TESTBED_ENGINES_BTREE_STORE_COMMIT_ATTEMPT_H_
 
+#include <algorithm>
+
 #include "engines/btree/store/store.h"
 
 namespace testbed::btree {
@@ -12,12 +14,12 @@ namespace testbed::btree {
 // could not take.
 class StoreClient::Attempt {
  public:
-  // The commit writes `rows` rows, which take `bytes` bytes in leaves. With a change buffer, each
-  // row may be written to a tree of the buffer, too.
-  Attempt(StoreClient* client, size_t rows, uint64_t bytes)
+  // `commit` has the sizes without the change buffer. With one, each row may be written to the tree
+  // of the buffer, too.
+  Attempt(StoreClient* client, const CommitSize& commit)
       : client_(client),
         space_(client->store_->space()),
-        promised_(Promise(space_, rows * Trees(client), bytes * Trees(client))) {
+        promised_(Promise(space_, WithBuffer(client, commit))) {
     // This comes before the record is appended, so that no checkpoint takes a later redo point.
     client_->slot_.active.store(client_->store_->redo_.EndLsn(), std::memory_order_seq_cst);
   }
@@ -38,13 +40,19 @@ class StoreClient::Attempt {
   void Applied() { client_->slot_.active.store(kNoLsn, std::memory_order_release); }
 
  private:
-  static uint64_t Trees(const StoreClient* client) {
-    return client->store_->change_buffer() != nullptr ? 2 : 1;
+  static CommitSize WithBuffer(StoreClient* client, CommitSize commit) {
+    const ChangeBuffer* const buffer = client->store_->change_buffer();
+    if (buffer == nullptr) return commit;
+    commit.writes *= 2;
+    commit.bytes *= 2;
+    ++commit.trees;
+    commit.levels = std::max(commit.levels, buffer->tree()->Levels(client->context()));
+    return commit;
   }
   // Gets what a commit needs before the log has it: the thread's memory, and promised pages.
-  static uint64_t Promise(Space* space, uint64_t writes, uint64_t bytes) {
+  static uint64_t Promise(Space* space, const CommitSize& commit) {
     Node::PrepareThread();
-    return space->PromiseForSplits(writes, bytes);
+    return space->PromiseForSplits(commit);
   }
 
   StoreClient* const client_;

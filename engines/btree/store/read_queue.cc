@@ -156,6 +156,7 @@ void BtreeReadQueue::EndRead(const ReadRing::Ended& ended) {
 }
 
 void BtreeReadQueue::RunAside() {
+  answers_since_try_ = 0;
   again_.clear();
   std::swap(again_, aside_);
   for (const uint32_t at : again_) Run(at);
@@ -170,10 +171,11 @@ void BtreeReadQueue::RunAlone(std::deque<uint32_t>* waiting) {
   done_.push_back(at);
 }
 
-// While look-ups find their pages in the pool, this looks now and then for reads that have ended
-// and for look-ups that must run alone.
+// While look-ups find their pages in the pool, this looks now and then for reads that have ended,
+// for look-ups that were set aside and for those that must run alone.
 void BtreeReadQueue::KeepTurns() {
   constexpr uint32_t kAnswersPerLook = 16;  // a look is a system call
+  constexpr size_t kAnswersPerTry = 16;     // a try descends the tree again
   if (ring_.in_flight() > 0 && ++answers_ >= kAnswersPerLook) {
     answers_ = 0;
     while (ring_.in_flight() > 0) {
@@ -181,6 +183,12 @@ void BtreeReadQueue::KeepTurns() {
       if (!ended) break;
       EndRead(*ended);
     }
+  }
+  // However many look-ups were set aside, they cost at most one try per answer.
+  if (aside_.empty()) {
+    answers_since_try_ = 0;
+  } else if (++answers_since_try_ >= std::max(kAnswersPerTry, aside_.size())) {
+    RunAside();
   }
   if (long_.empty()) {
     answers_before_long_ = 0;

@@ -4,15 +4,17 @@
 // latches it, gives it a frame and starts its read on the ring; it continues the look-up after the
 // read has ended. While reads are in flight, the thread waits for nothing else, because other
 // threads may wait for the pages that these reads have latched. So a look-up that finds a page
-// latched, a row that a commit is writing, or no free frame is set aside and tried again after the
-// next read. A look-up that needs overflow pages or the change buffer waits until no read is in
-// flight.
+// latched, a row that a commit is writing, or no free frame is set aside. The thread tries it again
+// after the next read, and after some answers of other look-ups, as these may need no read for as
+// long as they go on. A look-up that needs overflow pages or the change buffer waits until no read
+// is in flight.
 //
 // Of look-ups that are started together (StartAll), those whose pages are all in the pool go on by
 // turns before the others, while the processor fetches what they need next (CachedLookup).
 //
 // Look-ups are served in turn. Those that find their pages in the pool do not keep others waiting
-// whose read has ended, nor for long those that need the thread for themselves.
+// whose read has ended, nor those that were set aside, nor for long those that need the thread for
+// themselves.
 //
 // The interface is ReadQueue (engine.h). Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_STORE_READ_QUEUE_H_
@@ -76,6 +78,7 @@ class BtreeReadQueue : public ReadQueue {
   // pages or the change buffer, and again_ those that RunAside is trying.
   std::deque<uint32_t> aside_, long_, again_;
   uint32_t answers_ = 0;              // number of answers since reads were last taken or looked for
+  uint32_t answers_since_try_ = 0;    // answers since those in aside_ were last tried
   uint32_t answers_before_long_ = 0;  // answers since the first of long_ waits, or one was served
 };
 

@@ -133,6 +133,7 @@ class StoreClient : public LeafFiller {
   void WriteLongValues(std::span<const RowWrite> operations, Lsn begin);
   template <typename Rows>
   uint64_t LeafBytes(const Rows& rows) const;
+  CommitSize SizeOf(std::span<const RowWrite> operations);
   LogRange AppendOperations(std::span<const RowWrite> operations);
   LogRange AppendParts(std::span<const RowWrite> operations);
   void AppendOrFail(std::span<const RowWrite> operations);

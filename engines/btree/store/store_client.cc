@@ -1,4 +1,6 @@
 // This file has look-ups, commits, and the moving of rows from the change buffer to their leaves.
+#include <algorithm>
+#include <bitset>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -132,6 +134,18 @@ uint64_t StoreClient::LeafBytes(const Rows& rows) const {
   return bytes;
 }
 
+CommitSize StoreClient::SizeOf(std::span<const RowWrite> operations) {
+  CommitSize size{operations.size(), LeafBytes(operations), 0, 1};
+  std::bitset<kMaxTables> seen;
+  for (const RowWrite& op : operations) {
+    if (seen[op.table]) continue;
+    seen[op.table] = true;
+    ++size.trees;
+    size.levels = std::max(size.levels, store_->Table(op.table)->Levels(&context_));
+  }
+  return size;
+}
+
 void StoreClient::Commit(std::span<const RowWrite> operations) {
   if (operations.empty()) return;
   store_->CheckUsable();
@@ -139,7 +153,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   rows_.clear();
   for (const RowWrite& op : operations) rows_.push_back(RowLocks::RowOf(op));
   {
-    Attempt attempt(this, operations.size(), LeafBytes(operations));
+    Attempt attempt(this, SizeOf(operations));
     WriteLongValues(operations, slot_.active.load(std::memory_order_relaxed));
     RowLocks::Holder rows(&store_->row_locks_, &rows_);
     AppendOrFail(operations);
@@ -243,7 +257,7 @@ void StoreClient::MoveToLeaf(Tree* tree, const std::vector<BufferedRow>& candida
   rows_.clear();
   for (const BufferedRow& row : candidates)
     rows_.push_back(RowLocks::RowOf(tree->table(), row.key));
-  Attempt attempt(this, candidates.size(), LeafBytes(candidates));
+  Attempt attempt(this, {candidates.size(), LeafBytes(candidates), 1, tree->Levels(&context_)});
   const RowLocks::Holder locked(&store_->row_locks_, &rows_);
   std::vector<BufferedRow> rows;
   for (const BufferedRow& row : candidates) {

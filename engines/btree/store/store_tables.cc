@@ -52,8 +52,9 @@ Tree* Store::OpenTable(const std::string& name) {
   CheckUsable();
   StoreClient client(this);
   client.runs_.clear();
-  StoreClient::Attempt attempt(&client, 2, 2 * MaxInlineRow(options_.page_size));
   TreeContext* context = client.context();
+  StoreClient::Attempt attempt(&client, {2, 2 * MaxInlineRow(options_.page_size), 1,
+                                         Table(kCatalogueTable)->Levels(context)});
   const PageId root = space_->Reserve(1);
   std::string value(8, '\0');
   std::memcpy(value.data(), &next_table_, 4);

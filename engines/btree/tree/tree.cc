@@ -116,6 +116,19 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
   }
 }
 
+uint32_t Tree::Levels(TreeContext* context) const {
+  for (;;) {
+    if (const uint32_t known = levels_.load(std::memory_order_relaxed); known != 0) return known;
+    OptimisticGuard root = env_.pool->Peek(root_);
+    if (!root) root = env_.pool->Optimistic(&context->client, root_);
+    const uint32_t levels = Header(root.page())->level + 1u;
+    if (!root.Valid()) continue;
+    // If another thread has changed the root since then, it has also set the number.
+    uint32_t unknown = 0;
+    levels_.compare_exchange_strong(unknown, levels, std::memory_order_relaxed);
+  }
+}
+
 // GetLong is Get for a row whose value is in overflow pages. The leaf's latch keeps these pages
 // from being freed while they are read.
 bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* value) const {

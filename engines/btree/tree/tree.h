@@ -12,6 +12,7 @@
 #ifndef TESTBED_ENGINES_BTREE_TREE_TREE_H_
 #define TESTBED_ENGINES_BTREE_TREE_TREE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -191,6 +192,10 @@ class Tree {
   // Returns whether the leaf that covers `key` is in the pool.
   bool LeafInPool(TreeContext* context, std::string_view key) const;
 
+  // Returns the number of levels, the leaves included. The caller holds no latch. The first call
+  // reads the root, and throws Error when it cannot be read.
+  uint32_t Levels(TreeContext* context) const;
+
   uint32_t table() const { return table_; }
   PageId root() const { return root_; }
 
@@ -231,6 +236,9 @@ class Tree {
                      uint32_t target_index);
   void ShrinkRoot(TreeContext* context, ExclusiveGuard* root);
   ExclusiveGuard NewPage(TreeContext* context);
+  void NoteLevels(const ExclusiveGuard& root) {
+    levels_.store(Header(root.page())->level + 1u, std::memory_order_relaxed);
+  }
   // Throws Error (kCorruption) unless `child`, which entry `i` of `above` leads to, has the table,
   // the level and both fences that `above` says. An old version of a page that was split since then
   // covers the keys of a look-up, too. Only its wider range shows that it is old, so each change of
@@ -242,6 +250,9 @@ class Tree {
   const TreeEnv env_;
   const uint32_t table_;
   const PageId root_;
+  // This is the number of levels; 0 means that it is not known yet. A change of shape sets it under
+  // the root's latch.
+  mutable std::atomic<uint32_t> levels_{0};
 };
 
 }  // namespace testbed::btree

@@ -159,6 +159,7 @@ void Tree::SplitRoot(TreeContext* context, ExclusiveGuard* root, std::string_vie
   const Lsn lsn = h->lsn;
   std::memcpy(root->page(), context->scratch.data(), page_size());
   Header(root->page())->lsn = lsn;
+  NoteLevels(*root);
   const Lsn begin = std::min(range.begin, context->commit.begin);
   left.MarkDirty(begin, range.end);
   right.MarkDirty(begin, range.end);
@@ -247,6 +248,7 @@ void Tree::ShrinkRoot(TreeContext* context, ExclusiveGuard* root) {
     record.FreePage(child.id());
     const LogRange range = env_.log->Append(record.Encode());
     std::memcpy(root->page(), image, page_size());
+    NoteLevels(*root);
     FormatFree(child.page(), page_size(), child.id());
     root->MarkDirty(std::min(range.begin, context->commit.begin), range.end);
     child.MarkDirty(range.begin, range.end);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -14,6 +15,7 @@
 #include "engines/btree/pool/compressed_cache.h"
 #include "engines/btree/pool/page_file.h"
 #include "tests/unit/engines/btree/store_test.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tests/unit/engines/failing_new.h"
 
 namespace testbed::btree {
@@ -159,6 +161,61 @@ TEST_F(CompressedFileTest, APageTakesTheSpaceThatItNeedsNow) {
   Write(file.get(), ids, 'd', 0);
   EXPECT_LE(file->data_bytes(), full - 8 * (kSize - kStoredUnit) + kStoredUnit);
   for (const PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'd');
+}
+
+// A kill came after the pages of a batch were written, and before the holes behind them were made.
+TEST_F(CompressedFileTest, AnOpeningMakesTheHolesOfABatchThatWasCutOff) {
+  const std::vector<PageId> ids = {1, 2, 3, 5, 8};
+  OpenPages()->Grow(16);
+  Write(OpenPages().get(), ids, 'a', 100);
+  const uint64_t full = OpenPages()->data_bytes();
+  Write(OpenPages().get(), ids, 'b', 0);
+  const uint64_t holes = OpenPages()->data_bytes();
+  if (holes >= full) GTEST_SKIP() << "the file system makes no holes";
+  {
+    std::fstream data(dir_ + "/data", std::ios::in | std::ios::out | std::ios::binary);
+    const std::string tail(kSize - kStoredUnit, 't');
+    for (const PageId id : ids) {
+      data.seekp(static_cast<std::streamoff>(uint64_t{id} * kSize + kStoredUnit));
+      data.write(tail.data(), static_cast<std::streamsize>(tail.size()));
+    }
+  }
+  EXPECT_GT(OpenPages()->data_bytes(), holes + 2 * kStoredUnit);
+  EXPECT_EQ(OpenPages()->RestoreTorn(), 0u) << "the pages themselves are whole";
+  auto file = OpenPages();
+  EXPECT_LE(file->data_bytes(), holes + kStoredUnit);
+  for (const PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'b');
+}
+
+// The disk is full in the middle of a batch, and the batch is put in place when there is room.
+TEST_F(CompressedFileTest, ABatchThatAFullDiskCutOffLeavesNoTails) {
+  const std::vector<PageId> ids = {1, 3, 5, 8};
+  auto file = OpenPages();
+  file->Grow(16);
+  Write(file.get(), ids, 'a', 100);
+  const uint64_t full = file->data_bytes();
+  const auto cut_off = [&](char content, int noise_pct) {
+    FailingDisk disk(dir_);
+    disk.Fail({DiskCall::kWrite, 2, ENOSPC});  // of the copies, of page 1, of page 3
+    EXPECT_THROW(Write(file.get(), ids, content, noise_pct), Error);
+    EXPECT_EQ(disk.failed(), 1u);
+  };
+  Write(file.get(), ids, 'b', 0);
+  const uint64_t holes = file->data_bytes();
+  if (holes >= full) GTEST_SKIP() << "the file system makes no holes";
+  // The pages become longer by the batch that is put in place, and shorter by the next one.
+  cut_off('c', 100);
+  file->Retry();
+  Write(file.get(), ids, 'd', 0);
+  EXPECT_LE(file->data_bytes(), holes + kStoredUnit);
+  cut_off('e', 100);
+  file->Retry();
+  for (const PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'e');
+  // The pages become shorter by the batch that is put in place.
+  cut_off('f', 0);
+  file->Retry();
+  EXPECT_LE(file->data_bytes(), holes + kStoredUnit);
+  for (const PageId id : ids) EXPECT_EQ(ContentOf(file.get(), id), 'f');
 }
 
 TEST_F(CompressedFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {

@@ -150,9 +150,9 @@ TEST(SpaceTest, APromiseThatFindsNoMemoryLeavesTheLength) {
 TEST(SpaceTest, ACommitIsPromisedNoMoreThanItsRowsAndThePagesCanNeed) {
   Space space(65536, [](uint32_t) {});
   space.MarkUsed(space.Reserve(100), 100);
-  EXPECT_EQ(space.PromiseForSplits(3, 300), 2u * 3 + 8) << "two pages for each row, and the root";
+  EXPECT_EQ(space.PromiseForSplits({3, 300}), 2u * 3 + 8) << "two pages for each row, and the root";
   space.Unpromise(2 * 3 + 8);
-  const uint64_t many = space.PromiseForSplits(20000, 20000 * 420);
+  const uint64_t many = space.PromiseForSplits({20000, 20000 * 420});
   EXPECT_LT(many, 5000u) << "and not two for each of 20,000 rows, which are 2.6 GB";
   EXPECT_GT(many, 10 * 20000 * 420 / 65536u);
   space.Unpromise(many);
@@ -166,6 +166,25 @@ TEST(SpaceTest, ACommitIsPromisedNoMoreThanItsRowsAndThePagesCanNeed) {
   file.Promise(100000);
   file.Unpromise(100000);
   EXPECT_EQ(cut, 2u) << "but for 400 MB in an empty database";
+}
+
+// The rows of a commit may lie under different nodes of each level, all of which are full. Trees of
+// up to three levels are most of them, and a commit to them must not be refused earlier.
+TEST(SpaceTest, ACommitIsPromisedAPageForEachRowAndLevelBelowTheRoot) {
+  constexpr uint64_t kWrites = 1000;
+  Space space(8192, [](uint32_t) {});
+  space.MarkUsed(space.Reserve(100'000), 100'000);
+  const auto promised = [&](uint32_t trees, uint32_t levels) {
+    const uint64_t pages = space.PromiseForSplits({kWrites, kWrites * 100, trees, levels});
+    space.Unpromise(pages);
+    return pages;
+  };
+  for (const uint32_t levels : {1, 2, 3}) EXPECT_EQ(promised(1, levels), 2 * kWrites + 8) << levels;
+  for (const uint32_t levels : {4, 5, 9}) {
+    EXPECT_EQ(promised(1, levels), (levels - 1) * kWrites + 8) << levels;
+  }
+  // A root of each tree may be split, for which it takes two pages.
+  for (const uint32_t trees : {2, 20}) EXPECT_EQ(promised(trees, 3), 2 * kWrites + 2 * trees + 6);
 }
 
 // A snapshot with the promised pages would make the file longer at the next opening, on a disk that

@@ -38,6 +38,39 @@ TEST_F(StoreTest, GrowsAndShrinksAsTheModelDoes) {
   store_.reset();
 }
 
+// A commit asks for pages by the number of levels. A number that is too low would let a full disk
+// stop the commit after it was logged.
+TEST_F(StoreTest, ATreeKnowsItsLevelsWhileItGrowsAndShrinksAndAfterAnOpening) {
+  constexpr int kRows = 3000;
+  Open();
+  const auto levels = [&] {
+    StoreClient client(store_.get());
+    const uint32_t known = store_->OpenTable("t")->Levels(client.context());
+    EXPECT_EQ(known, CheckStore(store_.get()).trees[1].levels.size());
+    return known;
+  };
+  const auto write = [&](int row, bool erase) {
+    StoreClient client(store_.get());
+    const std::string key = std::to_string(10000 + row), value(erase ? size_t{0} : 800, 'v');
+    const RowWrite op{erase, store_->OpenTable("t")->table(), key, value};
+    client.Commit({&op, 1});
+  };
+  EXPECT_EQ(levels(), 1u);
+  uint32_t highest = 1;
+  for (int i = 0; i < kRows; ++i) {
+    write(i, false);
+    if (i % 300 == 20) highest = std::max(highest, levels());
+  }
+  EXPECT_GE(highest, 3u) << "four rows a leaf";
+  Open();
+  EXPECT_EQ(levels(), highest);
+  for (int i = 0; i < kRows - 1; ++i) {
+    write(i, true);
+    if (i % 300 == 20) levels();
+  }
+  EXPECT_LT(levels(), highest);
+}
+
 TEST_F(StoreTest, SteadyInsertsAndErasesKeepASteadySize) {
   Open();
   Tree* tree = store_->OpenTable("t");

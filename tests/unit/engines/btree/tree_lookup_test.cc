@@ -1,4 +1,5 @@
-// Tests look-ups that go on by turns: alone against a model, and in a queue beside a commit.
+// Tests look-ups that go on by turns, alone against a model and in a queue beside a commit, and
+// look-ups that a queue has set aside.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,6 +30,18 @@ uint64_t LookUpByTurns(const Tree* tree, TreeContext* context, std::vector<Cache
     }
   }
   return context->client.requests.Get() - before;
+}
+
+// Starts slot 1 anew whenever it is answered, until slot 0 is answered or slot 1 was answered
+// `most` times. Returns the number of answers of slot 1.
+int AnswersBeforeSlot0(BtreeReadQueue* queue, const Tree* table_of_slot1, int most) {
+  for (int answers = 0; answers < most; ++answers) {
+    bool found;
+    std::string_view value;
+    if (queue->Finish(&found, &value) == 0) return answers;
+    queue->Start(1, table_of_slot1->table(), "k", nullptr);
+  }
+  return most;
 }
 
 // The tree has rows with values in overflow pages, of which only Get can tell.
@@ -147,6 +160,58 @@ TEST_F(StoreTest, ALookUpByTurnsWaitsForTheCommitThatWritesItsRow) {
   held.Release();
   committing.join();
   EXPECT_EQ(answer.get(), "new");
+}
+
+// The other slot's look-ups find their pages in the pool, so that no read of the queue ever ends.
+// With long values they wait for the thread all the time.
+TEST_F(StoreTest, AQueueTriesALookUpAgainThatFoundItsPageLatched) {
+  if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  Open();
+  const Tree* const latched = store_->OpenTable("latched");
+  const Tree* const cached = store_->OpenTable("cached");
+  StoreClient client(store_.get()), other(store_.get());
+  for (const size_t bytes : {10, 20000}) {
+    const std::string value(bytes, 'v');
+    const std::vector<RowWrite> rows = {{false, latched->table(), "k", "v"},
+                                        {false, cached->table(), "k", value}};
+    client.Commit(rows);
+    const SessionState session{};
+    BtreeReadQueue queue(store_.get(), &client, &session, 2);
+    ExclusiveGuard held = store_->pool()->Write(&other.context()->client, latched->root());
+    queue.Start(0, latched->table(), "k", nullptr);
+    queue.Start(1, cached->table(), "k", nullptr);
+    EXPECT_EQ(AnswersBeforeSlot0(&queue, cached, 200), 200);
+    held.Release();
+    EXPECT_LE(AnswersBeforeSlot0(&queue, cached, 1000), 50) << bytes;
+  }
+}
+
+TEST_F(StoreTest, AQueueTriesALookUpAgainWhoseRowACommitWasWriting) {
+  if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  Open();
+  const Tree* const first = store_->OpenTable("first");
+  const Tree* const last = store_->OpenTable("last");
+  const Tree* const cached = store_->OpenTable("cached");
+  StoreClient writer(store_.get()), reader(store_.get()), other(store_.get());
+  const std::vector<RowWrite> rows = {{false, first->table(), "k", "v"},
+                                      {false, last->table(), "k", "v"}};
+  writer.Commit(rows);
+  const RowWrite cached_row{false, cached->table(), "k", "v"};
+  writer.Commit({&cached_row, 1});
+  const SessionState session{};
+  BtreeReadQueue queue(store_.get(), &reader, &session, 2);
+  ExclusiveGuard held = store_->pool()->Write(&other.context()->client, last->root());
+  std::thread committing([&] { writer.Commit(rows); });  // waits for the page of its last row
+  for (int i = 0; i < 10000 && store_->RowUnlocked(first, "k"); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_FALSE(store_->RowUnlocked(first, "k"));
+  queue.Start(0, first->table(), "k", nullptr);
+  queue.Start(1, cached->table(), "k", nullptr);
+  EXPECT_EQ(AnswersBeforeSlot0(&queue, cached, 200), 200);
+  held.Release();
+  committing.join();
+  EXPECT_LE(AnswersBeforeSlot0(&queue, cached, 1000), 50);
 }
 
 }  // namespace
