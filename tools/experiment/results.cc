@@ -12,6 +12,7 @@
 #include "device/error.h"
 #include "tools/command/command_words.h"
 #include "tools/experiment/figures.h"
+#include "tools/experiment/plan/cell_engine.h"
 #include "tools/experiment/verdict/added_rounds.h"
 #include "tools/experiment/verdict/advice_config.h"
 #include "tools/output/json_text.h"

@@ -182,7 +182,6 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
                                                        RunPhase(engine, workload, with_progress),
                                                        {}})
                             .result;
-  if (options.recorder != nullptr && result.partial) options.recorder->GiveUp();
   if (IsOfAllTasks(kind)) EndTogether(name, options);
   if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();

@@ -169,9 +169,8 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
       Worker::Op& op = *worker.ops[k];
       ++done;
       if (!answered) [[unlikely]] {
-        const uint64_t end = performer_.NoteUnanswered(begin, &op);
-        if constexpr (kRated) open.Record(begin, end, nullptr);
-        begin = end;
+        if constexpr (kRated) open.Record(begin, begin, nullptr);  // it has no latency
+        begin = performer_.NoteUnanswered(begin, &op);
         continue;
       }
       op.count.Add(1);
@@ -490,6 +489,7 @@ PhaseResult Phase::Run() {
   result.began_ns = began_ns_;
   result.cpu_begin = cpu_begin_;
   result.partial = AskedToStop();
+  if (result.partial && options_.recorder != nullptr) options_.recorder->GiveUp();
   result.knows_undone = !workload_.timed() || workload_.knows_due_times();
   result.ended_because = workload_.EndedBecause();
   result.series = std::move(series_);

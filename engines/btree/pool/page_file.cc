@@ -301,15 +301,6 @@ void PageFile::Shrink(uint32_t pages) {
   ResizeOrFail([&] { data_->Truncate(static_cast<uint64_t>(pages) * page_size_); });
 }
 
-void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& use) {
-  AlignedBuffer current(page_size_);
-  const uint64_t size = data_->Size();
-  ForEachCopy([&](PageId id, const char* copy) {
-    if (Place(id) >= size) return;
-    if (Inspect(id, current.data()) != PageState::kValid) use(id, copy);
-  });
-}
-
 bool PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)>& use) {
   if (doublewrite_ == nullptr) return true;
   constexpr size_t kHeader = WriteBatch::kHeaderBytes;
@@ -340,30 +331,6 @@ bool PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)
     all = all && whole;
   }
   return all;
-}
-
-uint32_t PageFile::RestoreTorn(Copies* kept) {
-  uint32_t torn = 0, written = 0;
-  AlignedBuffer current(page_size_);
-  const uint64_t size = data_->Size();  // before the first copy makes the file longer
-  ForEachCopy([&](PageId id, const char* copy) {
-    if (Place(id) >= size) return;
-    const bool whole = Inspect(id, current.data()) == PageState::kValid;
-    // A valid page with another checksum than its copy was not overwritten by this batch yet.
-    PageHeader stored{};
-    data_->ReadSome(Place(id), &stored, sizeof stored);
-    if (whole && stored.checksum != Header(copy)->checksum) return;
-    try {
-      PutBack(id, copy);
-    } catch (const Error& e) {
-      if (kept == nullptr || !e.disk_is_full()) throw;
-      kept->emplace(id, std::string(copy, page_size_));
-    }
-    ++written;
-    if (!whole) ++torn;
-  });
-  if (written > 0) data_->Sync();
-  return torn;
 }
 
 }  // namespace testbed::btree

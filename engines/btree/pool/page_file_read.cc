@@ -1,9 +1,11 @@
-// This file has the reading half of a PageFile.
+// This file has the reading half of a PageFile: how pages are read and checked, and how an opening
+// finds torn ones and restores them.
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
@@ -163,6 +165,39 @@ const char* PageFile::View(PageId id, bool check) {
   const char* page = data_->View(Place(id), page_size_).data();
   if (check) Check(id, page);
   return page;
+}
+
+void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& use) {
+  AlignedBuffer current(page_size_);
+  const uint64_t size = data_->Size();
+  ForEachCopy([&](PageId id, const char* copy) {
+    if (Place(id) >= size) return;
+    if (Inspect(id, current.data()) != PageState::kValid) use(id, copy);
+  });
+}
+
+uint32_t PageFile::RestoreTorn(Copies* kept) {
+  uint32_t torn = 0, written = 0;
+  AlignedBuffer current(page_size_);
+  const uint64_t size = data_->Size();  // before the first copy makes the file longer
+  ForEachCopy([&](PageId id, const char* copy) {
+    if (Place(id) >= size) return;
+    const bool whole = Inspect(id, current.data()) == PageState::kValid;
+    // A valid page with another checksum than its copy was not overwritten by this batch yet.
+    PageHeader stored{};
+    data_->ReadSome(Place(id), &stored, sizeof stored);
+    if (whole && stored.checksum != Header(copy)->checksum) return;
+    try {
+      PutBack(id, copy);
+    } catch (const Error& e) {
+      if (kept == nullptr || !e.disk_is_full()) throw;
+      kept->emplace(id, std::string(copy, page_size_));
+    }
+    ++written;
+    if (!whole) ++torn;
+  });
+  if (written > 0) data_->Sync();
+  return torn;
 }
 
 }  // namespace testbed::btree

@@ -14,6 +14,7 @@
 #include "device/os/signal_guard.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
+#include "tools/experiment/plan/cell_engine.h"
 #include "tools/experiment/sweep/forecast.h"
 #include "tools/output/table.h"
 

@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <initializer_list>
 
 #include "device/error.h"
 #include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tools/database/database_dir.h"
+#include "tools/experiment/plan/cell_engine.h"
 #include "tools/experiment/plan/rounds.h"
 #include "tools/output/json_text.h"
 #include "tools/trace/trace_options.h"
@@ -141,15 +141,6 @@ OptionMap LoadOptions(const Experiment& e, const PlanOptions& plan, const std::s
   return options;
 }
 
-// Throws Error (kUsage) when the engine cannot run with the options: on this machine, or on any
-// when another may run the cell. The program of another release checks its options itself, when the
-// cell runs.
-void CheckOptionsOf(const EngineInfo& engine, const RunOptions& run, const PlanOptions& plan) {
-  if (!run.release.empty()) return;
-  if (plan.any_machine) return CheckOptionsOfAnyMachine(engine, run.engine);
-  CheckEngineOptions(engine, run.engine);
-}
-
 // Plans the load of a shared database: its room on a scratch device. Sets `skipped` when the engine
 // cannot load with the cell's load options.
 void PlanLoad(const EngineInfo& engine, const PlanOptions& plan, Cell* cell) {
@@ -206,16 +197,6 @@ void AddWorkloadDefaults(OptionMap* options) {
   run.threads.clear();
   ApplyTraceThreads({}, &run);
   if (!run.threads.empty()) (*options)["threads"] = std::to_string(run.threads.front());
-}
-
-// Returns the name of the engine, without variant and release, that the first of the maps names; ""
-// when none does.
-std::string EngineOf(std::initializer_list<const OptionMap*> maps) {
-  for (const OptionMap* map : maps) {
-    const auto found = map->find("engine");
-    if (found != map->end()) return found->second.substr(0, found->second.find_first_of(":@"));
-  }
-  return "";
 }
 
 // Throws Error (kUsage) when the cell does not begin with a load. Its database is a new one, in
@@ -374,22 +355,6 @@ std::map<std::string, std::string> OptionsOfWorkloads(
     }
   }
   return theirs;
-}
-
-std::string MissingHere(const Cell& cell) {
-  const EngineInfo& info = FindEngine(EngineOf({&cell.options}));
-  if (info.missing != nullptr) {
-    if (std::string missing = info.missing(); !missing.empty()) return missing;
-  }
-  if (info.missing_for == nullptr) return "";
-  for (OptionMap options : {cell.options, cell.load_options}) {
-    if (options.empty()) continue;  // the cell shares no load
-    options.erase("scratch");
-    const RunOptions run = CellRunOptions(options);
-    if (!run.release.empty()) continue;
-    if (std::string missing = info.missing_for(run.engine); !missing.empty()) return missing;
-  }
-  return "";
 }
 
 std::string DatabaseText(const Cell& cell) {

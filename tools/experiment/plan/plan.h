@@ -85,10 +85,6 @@ void CheckOnly(const Experiment& experiment, const Where& only);
 // Throws Error (kUsage) when `axis`, which `option` names, is none of the experiment's.
 void CheckAxis(const Experiment& experiment, const std::string& option, const std::string& axis);
 
-// Returns why this machine cannot run the cell, although its engine is in this build: a library, or
-// the server that the cell's options name, is missing. Returns "" when it can.
-std::string MissingHere(const Cell& cell);
-
 // Returns the options of a cell as words of a command line.
 std::vector<std::string> OptionWords(const OptionMap& options);
 

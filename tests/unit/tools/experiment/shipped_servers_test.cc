@@ -16,6 +16,7 @@
 #include "engines/registry.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/experiment/expression.h"
+#include "tools/experiment/plan/cell_engine.h"
 #include "tools/experiment/plan/plan.h"
 #include "tools/experiment/verdict/again.h"
 #include "tools/experiment/verdict/verdict.h"

@@ -31,7 +31,7 @@ json WithOperations(const json& operations) {
 }
 
 // Returns what a function of the page says of the phase that measures, of all documents.
-json SideBySide(const std::vector<json>& documents, const std::string& call) {
+json Compared(const std::vector<json>& documents, const std::string& call) {
   PageData data;
   for (const json& document : documents) data.AddDocument("run.json", document);
   const std::string says = EvaluateOnPage(
@@ -49,10 +49,10 @@ TEST(SideBySideTest, LatenciesAreOfAKindThatAllHave) {
       WithOperations(json::array({Operation("point-read", 10), Operation("update", 50)})),
       WithOperations(json::array({Operation("update", 70), Operation("point-read", 20)})),
       WithOperations(json::array({Operation("scan", 900), Operation("point-read", 30)}))};
-  EXPECT_EQ(SideBySide(documents, "[testbed.commonKind(mixed), testbed.hasOtherKinds(mixed)]"),
+  EXPECT_EQ(Compared(documents, "[testbed.commonKind(mixed), testbed.hasOtherKinds(mixed)]"),
             json::array({"point-read", true}));
-  EXPECT_EQ(SideBySide(documents, kTails), json::parse("[10, 20, 30]"));
-  EXPECT_EQ(SideBySide(documents,
+  EXPECT_EQ(Compared(documents, kTails), json::parse("[10, 20, 30]"));
+  EXPECT_EQ(Compared(documents,
                        "testbed.groupCurves(mixed, testbed.theme('light')).map(function (one) {"
                        "  return one.curve[0][1]; })"),
             json::parse("[11, 21, 31]"))
@@ -63,11 +63,11 @@ TEST(SideBySideTest, WithoutACommonKindNoLatenciesAreCompared) {
   const std::vector<json> documents = {
       WithOperations(json::array({Operation("point-read", 10)})),
       WithOperations(json::array({Operation("update", 70)}))};
-  EXPECT_EQ(SideBySide(documents, "testbed.commonKind(mixed)"), "");
-  EXPECT_EQ(SideBySide(documents, kTails), json::parse("[null, null]"));
-  EXPECT_EQ(SideBySide(documents, "testbed.groupCurves(mixed, testbed.theme('light'))"),
+  EXPECT_EQ(Compared(documents, "testbed.commonKind(mixed)"), "");
+  EXPECT_EQ(Compared(documents, kTails), json::parse("[null, null]"));
+  EXPECT_EQ(Compared(documents, "testbed.groupCurves(mixed, testbed.theme('light'))"),
             json::array());
-  EXPECT_EQ(SideBySide(documents,
+  EXPECT_EQ(Compared(documents,
                        "testbed.latencyPlot(testbed.groupCurves(mixed, testbed.theme('light')),"
                        " testbed.theme('light'), 760)"),
             json());

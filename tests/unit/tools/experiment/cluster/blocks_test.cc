@@ -17,6 +17,7 @@
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/slurm.h"
+#include "tools/experiment/plan/cell_engine.h"
 
 namespace testbed {
 namespace {

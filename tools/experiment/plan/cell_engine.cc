@@ -1,0 +1,35 @@
+#include "tools/experiment/plan/cell_engine.h"
+
+namespace testbed {
+
+std::string EngineOf(std::initializer_list<const OptionMap*> maps) {
+  for (const OptionMap* map : maps) {
+    const auto found = map->find("engine");
+    if (found != map->end()) return found->second.substr(0, found->second.find_first_of(":@"));
+  }
+  return "";
+}
+
+void CheckOptionsOf(const EngineInfo& engine, const RunOptions& run, const PlanOptions& plan) {
+  if (!run.release.empty()) return;
+  if (plan.any_machine) return CheckOptionsOfAnyMachine(engine, run.engine);
+  CheckEngineOptions(engine, run.engine);
+}
+
+std::string MissingHere(const Cell& cell) {
+  const EngineInfo& info = FindEngine(EngineOf({&cell.options}));
+  if (info.missing != nullptr) {
+    if (std::string missing = info.missing(); !missing.empty()) return missing;
+  }
+  if (info.missing_for == nullptr) return "";
+  for (OptionMap options : {cell.options, cell.load_options}) {
+    if (options.empty()) continue;  // the cell shares no load
+    options.erase("scratch");
+    const RunOptions run = CellRunOptions(options);
+    if (!run.release.empty()) continue;
+    if (std::string missing = info.missing_for(run.engine); !missing.empty()) return missing;
+  }
+  return "";
+}
+
+}  // namespace testbed
