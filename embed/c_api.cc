@@ -310,7 +310,7 @@ static testbed_status End(testbed_session* session, How how) {
     if (!session->in_transaction) return Refuse(TESTBED_USAGE, "no transaction is open: begin one");
     // On a thread that may not end the transaction, `how` throws and leaves it open.
     session->in_transaction = session->session->HeldByOtherThread();
-    ++session->changes;
+    if (!session->in_transaction) ++session->changes;
     how(*session->session);
     return TESTBED_OK;
   });

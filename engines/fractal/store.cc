@@ -165,8 +165,9 @@ void Store::Checkpoint() {
   LockGuard one(checkpointing_);
   CheckUsable();
   // The checkpoint is not needed when nothing was committed since the last one and no node has
-  // changed. The cleaner changes nodes without a commit.
-  if (log_->EndLsn() == header_.replay_from && !log_->LacksReserve() && !cache_->HasDirtyNode()) {
+  // changed. The cleaner changes nodes without a commit, and an eviction may have written them.
+  if (log_->EndLsn() == header_.replay_from && !log_->LacksReserve() && !cache_->HasDirtyNode() &&
+      !table_->HasChanges()) {
     return;
   }
   IoScope scope(kCheckpoint);

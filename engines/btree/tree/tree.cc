@@ -120,7 +120,7 @@ uint32_t Tree::Levels(TreeContext* context) const {
   for (;;) {
     if (const uint32_t known = levels_.load(std::memory_order_relaxed); known != 0) return known;
     OptimisticGuard root = env_.pool->Peek(root_);
-    if (!root) root = env_.pool->Optimistic(&context->client, root_);
+    if (root.page() == nullptr) root = env_.pool->Optimistic(&context->client, root_);
     const uint32_t levels = Header(root.page())->level + 1u;
     if (!root.Valid()) continue;
     // If another thread has changed the root since then, it has also set the number.

@@ -177,6 +177,11 @@ void BlockTable::AbortCheckpoint() {
   in_progress_.clear();
 }
 
+bool BlockTable::HasChanges() const {
+  LockGuard lock(mutex_);
+  return current_ != checkpointed_;
+}
+
 BlockTable::Sizes BlockTable::sizes() const {
   LockGuard lock(mutex_);
   return {space_.end(), space_.free_bytes(), live_bytes_, current_.size()};

@@ -86,6 +86,8 @@ class BlockTable {
   // `table_offset` and `table_bytes` are the extent in which this table is stored.
   void EndCheckpoint(uint64_t table_offset, uint64_t table_bytes);
   void AbortCheckpoint();
+  // Returns whether the current table differs from the checkpointed one.
+  bool HasChanges() const;
 
   struct Sizes {
     uint64_t file_bytes = 0;  // end of the last extent that was ever used
