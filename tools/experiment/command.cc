@@ -113,9 +113,10 @@ void CheckRoomOf(const Forecast& forecast, const std::vector<Cell>& cells, const
   if (UsesScratch(cells) || forecast.cells == 0) return;
   const bool apart = !a.run.databases.empty();
   const std::string& place = apart ? a.run.databases : a.out;
-  // Processes that share --databases have their folders (Part) in that directory itself.
   uint64_t held = BytesOfDatabases(place + "/databases");
-  if (apart) held += BytesOfDatabases(place);
+  // Processes that share --databases have their folders (Part) in that directory itself. Those of
+  // other experiments and hosts stay.
+  if (apart) held += BytesOfParts(place, a.out);
   CheckRoom(forecast, place, apart ? "--databases" : "--out", held);
 }
 

@@ -47,7 +47,7 @@ for ((i = 0; i <= last; ++i)); do echo PENDING >tasks/${id}_$i; done
     rm -f tasks/${id}_$i
   done
 ) </dev/null >/dev/null 2>&1 &
-[[ ! -e hang ]] || { touch hanging; sleep 600; }
+[[ ! -e hang ]] || { : >hanging; exec sleep 600; }
 echo "sbatch: the nodes of this site are fast" >&2
 echo $id
 )sh";

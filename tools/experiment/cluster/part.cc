@@ -27,6 +27,16 @@ std::string PartId(const std::string& out) {
   return fmt::format("{:08x}", static_cast<uint32_t>(XXH3_64bits(known.data(), known.size())));
 }
 
+uint64_t BytesOfParts(const std::string& place, const std::string& out) {
+  const std::string begin = fmt::format("testbed-{}-{}-", NodeName(), PartId(out));
+  uint64_t bytes = 0;
+  for (const std::filesystem::path& part : EntriesOf(place)) {
+    const std::string name = part.filename();
+    if (name.starts_with(begin) && DirLock::Try(part)) bytes += BytesOfDatabases(part);
+  }
+  return bytes;
+}
+
 Part::Part(const std::string& place, const std::string& id) {
   constexpr int kMostParts = 1000;
   for (int n = 1; n <= kMostParts; ++n) {
@@ -47,7 +57,9 @@ void Part::RemoveLeftovers(const std::set<std::string>& kept) const {
   (void)ScratchDevice::CleanLeftovers(path_);
   for (const std::filesystem::path& entry : EntriesOf(path_)) {
     const std::string name = entry.filename();
-    if (IsDatabaseOfOurs(name) && !kept.contains(name)) RemoveDatabaseDirectory(entry);
+    // A load that was made again is KEY.2 and so on; `kept` has the keys of the plan.
+    const std::string planned = name.substr(0, name.find('.'));
+    if (IsDatabaseOfOurs(name) && !kept.contains(planned)) RemoveDatabaseDirectory(entry);
   }
 }
 

@@ -10,6 +10,7 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_PART_H_
 #define TESTBED_TOOLS_EXPERIMENT_CLUSTER_PART_H_
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -19,6 +20,10 @@ namespace testbed {
 
 // Returns the id of the results in `out`, which follows from the directory's path.
 std::string PartId(const std::string& out);
+
+// Returns the bytes of the databases in the directories of this host in `place` that belong to the
+// results in `out` and that no process uses.
+uint64_t BytesOfParts(const std::string& place, const std::string& out);
 
 class Part {
  public:
@@ -31,7 +36,8 @@ class Part {
   Part& operator=(const Part&) = delete;
   const std::string& path() const { return path_; }
   // Removes the databases and what is left of scratch devices that an ended process has left in the
-  // directory, but not the loads whose keys are in `kept`.
+  // directory, but not the loads whose keys in the plan are in `kept`, nor those made again for
+  // such a key (KEY.2).
   void RemoveLeftovers(const std::set<std::string>& kept) const;
 
  private:

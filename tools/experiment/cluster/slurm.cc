@@ -107,7 +107,7 @@ void SlurmLauncher::Start(const std::vector<std::string>& command,
 void SlurmLauncher::Submit(const std::vector<std::string>& command,
                            const std::vector<std::string>& blocks,
                            const std::set<std::string>& refused) {
-  // A task's output begins with kLogBegins, by which IsOurs knows the log.
+  // A task's output begins with kLogBegins, by which IsFileOfOurs knows the log.
   const std::string script = fmt::format(
       "set -- {}; shift \"$SLURM_ARRAY_TASK_ID\"; echo \"{}$1 on $SLURMD_NODENAME\"; exec {} "
       "\"$1\"",

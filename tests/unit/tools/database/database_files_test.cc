@@ -59,8 +59,6 @@ TEST_F(DatabaseFilesTest, OfADatabaseNothingStaysButWhatIsNotItsOwn) {
   EXPECT_TRUE(fs::is_empty(dir_));
 }
 
-// A replay that erases at random leaves ranges of rows without number. The record with them was too
-// long to be read, so that nothing knew the database any more, --fresh included.
 TEST_F(DatabaseFilesTest, OnlyADatabaseOfOursHasBytesThatItsRemovalFrees) {
   fs::create_directories(dir_ + "/db/part");
   FileOptions options;
@@ -76,6 +74,8 @@ TEST_F(DatabaseFilesTest, OnlyADatabaseOfOursHasBytesThatItsRemovalFrees) {
   EXPECT_LE(BytesOfDatabase(dir_), bytes.size());
 }
 
+// A replay that erases at random leaves ranges of rows without number. The record with them was too
+// long to be read, so that nothing knew the database any more, --fresh included.
 TEST_F(DatabaseFilesTest, ARecordOfManyRangesOfRowsIsRead) {
   for (const size_t ranges : {50000u, 500000u}) {
     nlohmann::json places = nlohmann::json::array();

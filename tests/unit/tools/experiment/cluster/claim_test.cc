@@ -81,14 +81,14 @@ TEST_F(ClaimTest, EachProcessHasAPartOfItsOwn) {
 // on another host.
 TEST_F(ClaimTest, ThePartOfAKilledProcessIsTakenOverWithoutWhatNobodyNeeds) {
   const Part part(path_, PartId(path_));
-  const std::string needed = "0123456789abcdef-1", other = "0123456789abcdef-2-0123abcd";
+  const std::string needed = "0123456789abcdef-1.2", other = "0123456789abcdef-2-0123abcd";
   for (const std::string& name : {needed, other, std::string(kOwnDatabase), std::string("mine")}) {
     const std::string dir = part.path() + "/" + name;
     fs::create_directories(dir);
     WriteRecord(dir, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
   }
   fs::create_directories(part.path() + "/0123456789abcdef-3");  // not testbed's: it has no record
-  part.RemoveLeftovers({needed});
+  part.RemoveLeftovers({"0123456789abcdef-1"});
   std::set<std::string> left;
   for (const auto& entry : fs::directory_iterator(part.path())) {
     left.insert(entry.path().filename());
