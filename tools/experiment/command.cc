@@ -15,6 +15,7 @@
 #include "tools/experiment/cluster/blocks.h"
 #include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/coordinator.h"
+#include "tools/experiment/cluster/part.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan/plan.h"
 #include "tools/experiment/report.h"
