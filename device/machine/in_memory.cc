@@ -41,15 +41,13 @@ bool FilesInMemory(const std::string& path, const std::string& prefix, int layer
 }
 
 bool DeviceInMemory(const BlockDevice& device, const std::string& prefix, int layers) {
-  return std::any_of(
-      device.disks().begin(), device.disks().end(), [&](const std::string& disk) {
-        if (IsRamDisk(disk)) return true;
-        // The name of an image that was removed ends with " (deleted)". Its directory is still
-        // there.
-        const std::filesystem::path image = ReadLine("/sys/block/" + disk + "/loop/backing_file");
-        return image.is_absolute() &&
-               FilesInMemory(image.parent_path().string(), prefix, layers - 1);
-      });
+  return std::any_of(device.disks().begin(), device.disks().end(), [&](const std::string& disk) {
+    if (IsRamDisk(disk)) return true;
+    // The name of an image that was removed ends with " (deleted)". Its directory is still
+    // there.
+    const std::filesystem::path image = ReadLine("/sys/block/" + disk + "/loop/backing_file");
+    return image.is_absolute() && FilesInMemory(image.parent_path().string(), prefix, layers - 1);
+  });
 }
 
 }  // namespace

@@ -137,8 +137,7 @@ MDB_envinfo Environment::Info() const {
 
 TableId Environment::OpenTable(const std::string& table) {
   CheckTableName("lmdb", table, longest_key_);
-  return tables_.Find(
-      table, [this] { writer_.CheckOther(); }, [&] { return Create(table); });
+  return tables_.Find(table, [this] { writer_.CheckOther(); }, [&] { return Create(table); });
 }
 
 MDB_dbi Environment::Create(const std::string& table) {

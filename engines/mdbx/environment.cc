@@ -168,8 +168,7 @@ MDBX_envinfo Environment::Info() const {
 
 TableId Environment::OpenTable(const std::string& table) {
   CheckTableName("mdbx", table, longest_key_);
-  return tables_.Find(
-      table, [this] { writer_.CheckOther(); }, [&] { return FindOrCreate(table); });
+  return tables_.Find(table, [this] { writer_.CheckOther(); }, [&] { return FindOrCreate(table); });
 }
 
 MDBX_dbi Environment::FindOrCreate(const std::string& table) {

@@ -94,11 +94,10 @@ void CheckLock(const rocksdb::Status& status, const std::string& dir) {
   const bool elsewhere = text.starts_with("IO error: While lock file: ") &&
                          text.ends_with(std::string(": ") + std::strerror(EAGAIN));
   if (!here && !elsewhere) return;
-  throw Error(Error::kUsage,
-              "the database in " + dir + " is in use by " +
-                  (here ? "this process already: close it first"
-                        : "another process: close it there first") +
-                  " (" + text + ")");
+  throw Error(Error::kUsage, "the database in " + dir + " is in use by " +
+                                 (here ? "this process already: close it first"
+                                       : "another process: close it there first") +
+                                 " (" + text + ")");
 }
 
 uint64_t Property(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& name) {

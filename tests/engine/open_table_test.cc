@@ -34,9 +34,8 @@ class OpenTableTest : public testing::TestWithParam<std::string> {
     fs::remove_all(dir_, ignored);
   }
   void SetUp() override {
-    const bool here =
-        std::any_of(Engines().begin(), Engines().end(),
-                    [](const EngineInfo& info) { return info.name == GetParam(); });
+    const bool here = std::any_of(Engines().begin(), Engines().end(),
+                                  [](const EngineInfo& info) { return info.name == GetParam(); });
     if (!here) GTEST_SKIP() << "not in this build";
     Open();
   }

@@ -29,8 +29,8 @@ struct LoadResult {
   // Figures of the kernel account have requests of other sides' threads (SharedThreads); in a duet
   // they were left out (LeaveOutRequests).
   bool threads_mixed = false;
-  double load_seconds = 0;       // time until all sides were loaded; 0 in rounds
-  double measured_seconds = 0;   // time of all slices, those of the warm-up included; 0 in rounds
+  double load_seconds = 0;      // time until all sides were loaded; 0 in rounds
+  double measured_seconds = 0;  // time of all slices, those of the warm-up included; 0 in rounds
 };
 
 // Not thread-safe. All that the constructor receives must outlive the object.

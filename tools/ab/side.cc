@@ -254,8 +254,7 @@ std::set<std::string> SharedThreads(const std::vector<AbSide>& sides) {
   for (const AbSide& side : sides) {
     // A run registers no threads of a server that runs already.
     const bool elsewhere = WorksElsewhere(side.options.engine_name, side.options.engine);
-    for (const std::string& name :
-         FindEngine(side.options.engine_name).capabilities.thread_names) {
+    for (const std::string& name : FindEngine(side.options.engine_name).capabilities.thread_names) {
       ++sides_with[name];
       if (!elsewhere) shared.insert(name);
     }

@@ -491,10 +491,10 @@ std::string UnrecordedText(const RunOptions& options, const json& document) {
     }
   }
   if (left <= 0) return "";
-  return fmt::format("the trace {} was not written, because the run was stopped before the end of "
-                     "the phase that it records{}",
-                     options.record_file,
-                     fs::exists(options.record_file) ? "; the file of that name stays" : "");
+  return fmt::format(
+      "the trace {} was not written, because the run was stopped before the end of "
+      "the phase that it records{}",
+      options.record_file, fs::exists(options.record_file) ? "; the file of that name stays" : "");
 }
 
 }  // namespace

@@ -99,9 +99,7 @@ void KeySketch::Forget() {
   threshold_ = greatest - 1;
 }
 
-double KeySketch::keys() const {
-  return static_cast<double>(sample_->keys.size()) * Weight();
-}
+double KeySketch::keys() const { return static_cast<double>(sample_->keys.size()) * Weight(); }
 
 double KeySketch::first_accesses() const {
   double reused = 0;

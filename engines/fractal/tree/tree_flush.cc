@@ -244,8 +244,8 @@ bool Tree::Clean(uint64_t least, ReadCounters* counters, Reach reach) {
       for (const Part& part : node->parts) children.push_back(part.child);
     }
     for (const BlockId block : children) {
-      NodeRef child = reach == Reach::kTree ? env_.cache->Get(block, counters)
-                                            : env_.cache->Find(block);
+      NodeRef child =
+          reach == Reach::kTree ? env_.cache->Get(block, counters) : env_.cache->Find(block);
       if (child == nullptr || child->height >= height) continue;
       if (reach == Reach::kTree) TouchHeader(child.get());
       nodes.push_back(std::move(child));

@@ -241,9 +241,8 @@ int RunCells(const Experiment& e, const std::vector<Cell>& cells, const ResultsD
   for (const Cell& cell : cells) {
     if (!results.HasCell(cell)) own.run.loads_to_come.insert(cell.load_key);
   }
-  const bool complete = own.whole_blocks
-                            ? RunBlocks(e, BlocksOf(cells, results), results, own)
-                            : RunExperiment(e, cells, results, own.run);
+  const bool complete = own.whole_blocks ? RunBlocks(e, BlocksOf(cells, results), results, own)
+                                         : RunExperiment(e, cells, results, own.run);
   if (StopRequested()) return 130;
   return complete ? 0 : 1;
 }

@@ -87,12 +87,9 @@ std::string PostgresqlConf(const AdvisedWay& way) {
 // is set, and the memtables and files that were measured. RocksDB's own default is two memtables of
 // 64M beside the cache.
 std::string RocksdbTables(const AdvisedWay& way) {
-  static const std::map<std::string, std::string> types = {{"none", "kNoCompression"},
-                                                           {"snappy", "kSnappyCompression"},
-                                                           {"zlib", "kZlibCompression"},
-                                                           {"lz4", "kLZ4Compression"},
-                                                           {"lz4hc", "kLZ4HCCompression"},
-                                                           {"zstd", "kZSTD"}};
+  static const std::map<std::string, std::string> types = {
+      {"none", "kNoCompression"}, {"snappy", "kSnappyCompression"}, {"zlib", "kZlibCompression"},
+      {"lz4", "kLZ4Compression"}, {"lz4hc", "kLZ4HCCompression"},   {"zstd", "kZSTD"}};
   const auto type = types.find(way.compression);
   std::string lines, note;
   if (type == types.end()) {

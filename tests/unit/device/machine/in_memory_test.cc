@@ -34,9 +34,8 @@ TEST(InMemoryTest, AnOverlayLiesWhereItsUpperLayerDoes) {
   ASSERT_NE(::mkdtemp(prefix.data()), nullptr);
   std::filesystem::create_directories(prefix + "/proc/self");
   const auto with_upper = [&](const std::string& upper) {
-    std::ofstream(prefix + "/proc/self/mountinfo")
-        << fmt::format("{} 1 0:50 / {} rw,relatime - overlay overlay rw,lowerdir=/lower{}\n", *id,
-                       place, upper);
+    std::ofstream(prefix + "/proc/self/mountinfo") << fmt::format(
+        "{} 1 0:50 / {} rw,relatime - overlay overlay rw,lowerdir=/lower{}\n", *id, place, upper);
     return LiesInMemory(place, prefix);
   };
   EXPECT_TRUE(with_upper(",upperdir=" + memory + ",workdir=/work"));

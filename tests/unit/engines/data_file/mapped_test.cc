@@ -185,8 +185,7 @@ TEST(OpenTablesTest, TwoThreadsOpenATableOnce) {
   });
   began.get_future().wait();
   auto second = std::async(std::launch::async, [&] {
-    return tables.Find(
-        "a", [&] { end.set_value(); }, [&] { return ++opened; });
+    return tables.Find("a", [&] { end.set_value(); }, [&] { return ++opened; });
   });
   EXPECT_EQ(first.get(), 0u);
   EXPECT_EQ(second.get(), 0u);

@@ -232,9 +232,9 @@ TEST(AbSideTest, ThreadsThatEnginesOfSeveralSidesHaveAreNamed) {
   EXPECT_THAT(shared({"engine=btree", "engine=btree"}), IsEmpty());
   const std::string server = "engine=postgres";
   const std::string elsewhere = server + " engine-option=connect=postgresql://me@localhost/rows";
-  const bool built =
-      std::any_of(Engines().begin(), Engines().end(),
-                  [](const EngineInfo& engine) { return engine.name == "postgres"; });
+  const bool built = std::any_of(Engines().begin(), Engines().end(), [](const EngineInfo& engine) {
+    return engine.name == "postgres";
+  });
   if (!built) GTEST_SKIP() << "this build has no postgres";
   EXPECT_THAT(shared({server, "engine=btree"}), IsEmpty());
   EXPECT_THAT(shared({server, "engine=btree", server}), ElementsAre("postgres"));

@@ -108,8 +108,8 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   failed.name = "of a run that failed";
   const std::string failure = dir_->WriteFailure(failed, kResults);
   EXPECT_EQ(failure, Place(OnlyFileOf("failed")));
-  for (const char* key : {"0123456789abcdef-1", "0123456789abcdef-1.2",
-                          "0123456789abcdef-1-01234567.10"}) {
+  for (const char* key :
+       {"0123456789abcdef-1", "0123456789abcdef-1.2", "0123456789abcdef-1-01234567.10"}) {
     dir_->WriteLoad(key, kResults);
     MakeDatabase(std::string("databases/") + key);
   }

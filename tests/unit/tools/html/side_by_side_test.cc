@@ -35,8 +35,8 @@ json Compared(const std::vector<json>& documents, const std::string& call) {
   PageData data;
   for (const json& document : documents) data.AddDocument("run.json", document);
   const std::string says = EvaluateOnPage(
-      data.Json(), "var mixed = testbed.comparisonGroups(data.documents)[1]; JSON.stringify(" +
-                       call + ");");
+      data.Json(),
+      "var mixed = testbed.comparisonGroups(data.documents)[1]; JSON.stringify(" + call + ");");
   return json::parse(says);
 }
 
@@ -53,23 +53,22 @@ TEST(SideBySideTest, LatenciesAreOfAKindThatAllHave) {
             json::array({"point-read", true}));
   EXPECT_EQ(Compared(documents, kTails), json::parse("[10, 20, 30]"));
   EXPECT_EQ(Compared(documents,
-                       "testbed.groupCurves(mixed, testbed.theme('light')).map(function (one) {"
-                       "  return one.curve[0][1]; })"),
+                     "testbed.groupCurves(mixed, testbed.theme('light')).map(function (one) {"
+                     "  return one.curve[0][1]; })"),
             json::parse("[11, 21, 31]"))
       << "the slowest of the point reads";
 }
 
 TEST(SideBySideTest, WithoutACommonKindNoLatenciesAreCompared) {
-  const std::vector<json> documents = {
-      WithOperations(json::array({Operation("point-read", 10)})),
-      WithOperations(json::array({Operation("update", 70)}))};
+  const std::vector<json> documents = {WithOperations(json::array({Operation("point-read", 10)})),
+                                       WithOperations(json::array({Operation("update", 70)}))};
   EXPECT_EQ(Compared(documents, "testbed.commonKind(mixed)"), "");
   EXPECT_EQ(Compared(documents, kTails), json::parse("[null, null]"));
   EXPECT_EQ(Compared(documents, "testbed.groupCurves(mixed, testbed.theme('light'))"),
             json::array());
   EXPECT_EQ(Compared(documents,
-                       "testbed.latencyPlot(testbed.groupCurves(mixed, testbed.theme('light')),"
-                       " testbed.theme('light'), 760)"),
+                     "testbed.latencyPlot(testbed.groupCurves(mixed, testbed.theme('light')),"
+                     " testbed.theme('light'), 760)"),
             json());
 }
 

@@ -102,9 +102,9 @@ TEST_F(RunChildTest, LazyCommitsThatCannotBeMadeDurableAreAnError) {
 // The kernel counts since the group was made. The later phases had the hits of those before them.
 TEST_F(RunChildTest, APhaseHasTheHitsOfTheLimitThatCameInIt) {
   const std::unique_ptr<MemoryBudget> budget = MemoryBudget::Attach(MakeGroup(3));
-  RunOptions options = ParseRunOptions(
-      {"--engine", "btree", "--rows", "2000", "--workload", "insert,point-read:2", "--seconds",
-       "0.3", "--warmup", "0", "--account", "file", "--quiet", "--dir", dir_});
+  RunOptions options = ParseRunOptions({"--engine", "btree", "--rows", "2000", "--workload",
+                                        "insert,point-read:2", "--seconds", "0.3", "--warmup", "0",
+                                        "--account", "file", "--quiet", "--dir", dir_});
   options.Resolve();
   RunPlan plan;
   plan.phases = options.workloads;

@@ -198,8 +198,7 @@ TEST(BlocksTest, CellsWhoseServerIsElsewhereArePlannedForAnyMachineAndNamedHere)
   const std::vector<Cell> block = CellsOfKeys(cells, {"round-1"}, true);
   ASSERT_EQ(block.size(), 3u);
   for (const Cell& cell : block) {
-    EXPECT_EQ(MissingHere(cell),
-              cell.labels.at("io") == "direct" ? "" : "the server is not here");
+    EXPECT_EQ(MissingHere(cell), cell.labels.at("io") == "direct" ? "" : "the server is not here");
   }
 }
 
