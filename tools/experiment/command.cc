@@ -104,8 +104,8 @@ void SettleOut(const Experiment& e, Arguments* a) {
 }
 
 bool UsesScratch(const std::vector<Cell>& cells) {
-  return std::any_of(cells.begin(), cells.end(),
-                     [](const Cell& cell) { return cell.options.contains("scratch"); });
+  const auto uses = [](const Cell& cell) { return cell.options.contains("scratch"); };
+  return std::any_of(cells.begin(), cells.end(), uses);
 }
 
 // Throws Error (kUsage) where the databases would lie on a disk without room for them. Those that
@@ -115,8 +115,7 @@ void CheckRoomOf(const Forecast& forecast, const std::vector<Cell>& cells, const
   const bool apart = !a.run.databases.empty();
   const std::string& place = apart ? a.run.databases : a.out;
   uint64_t held = BytesOfDatabases(place + "/databases");
-  // Processes that share --databases have their folders (Part) in that directory itself. Those of
-  // other experiments and hosts stay.
+  // Processes that share --databases have their folders in it. Those of other experiments stay.
   if (apart) held += BytesOfParts(place, a.out);
   CheckRoom(forecast, place, apart ? "--databases" : "--out", held);
 }

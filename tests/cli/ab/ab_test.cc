@@ -547,23 +547,6 @@ TEST_F(AbTest, ASideThatIsKilledCostsItselfOnly) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-TEST_F(AbTest, ASideThatNeedsMoreThanItsMemoryIsNamed) {
-  const CommandResult result = Run(
-      "ab --engine btree --a '' --b 'ram=32M cache-size=31M' --rows 200000 --json ab.json "
-      "--threads 1 --ram 128M --workload point-read --time 4s --loads 1 --slice 0.05 --warmup 0 "
-      "--quiet");
-  if (result.code == 0) GTEST_SKIP() << "this machine does not enforce --ram";
-  EXPECT_EQ(result.code, 1);
-  EXPECT_THAT(result.err, HasSubstr("side b failed"));
-  EXPECT_THAT(result.err, HasSubstr("--ram 32M"));
-  const nlohmann::json document = Taken("ab.json");
-  EXPECT_TRUE(document["errors"][0].value("out_of_memory", false));
-  size_t kept = 0;
-  for (const nlohmann::json& sample : document["samples"]) kept += sample["side"] == "a";
-  EXPECT_GT(kept, 0u);
-  EXPECT_TRUE(DirectoryIsEmpty());
-}
-
 TEST_F(AbTest, AStopAnswersWithWhatThereIs) {
   const pid_t process = Start(
       "ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload point-read --time 60s "

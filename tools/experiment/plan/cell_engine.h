@@ -1,5 +1,5 @@
-// What a cell of an experiment needs of its engine: which engine it is, whether the engine takes the
-// cell's options, and whether this machine has what the engine needs.
+// What a cell of an experiment needs of its engine: which engine it is, whether the engine takes
+// the cell's options, and whether this machine has what the engine needs.
 //
 // The functions keep no state and are thread-safe.
 #ifndef TESTBED_TOOLS_EXPERIMENT_PLAN_CELL_ENGINE_H_
