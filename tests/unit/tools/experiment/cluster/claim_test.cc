@@ -87,7 +87,8 @@ TEST_F(ClaimTest, ThePartOfAKilledProcessIsTakenOverWithoutWhatNobodyNeeds) {
     fs::create_directories(dir);
     WriteRecord(dir, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
   }
-  fs::create_directories(part.path() + "/0123456789abcdef-3");  // not testbed's: it has no record
+  // A directory without a record is not testbed's.
+  fs::create_directories(part.path() + "/0123456789abcdef-3/somebodys");
   part.RemoveLeftovers({"0123456789abcdef-1"});
   std::set<std::string> left;
   for (const auto& entry : fs::directory_iterator(part.path())) {
