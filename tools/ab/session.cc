@@ -138,12 +138,11 @@ void AbSession::PrepareMachine() {
   surroundings_ = std::make_unique<Surroundings>(machine_, &document_);
   for (const AbSide& side : options_.sides) {
     CheckServerMemory(side.options, side.label, &document_);
-    const auto dataset = std::make_shared<const Dataset>(side.options.data);
-    const std::string note = SameValuesNote(side.options, dataset);
-    if (!note.empty()) {
-      document_["notes"].push_back(fmt::format("side {}: {}", side.label, note));
-    }
   }
+  // The rows and the workload are the same on all sides.
+  const auto dataset = std::make_shared<const Dataset>(machine_.data);
+  const std::string note = SameValuesNote(options_.sides.front().options, dataset);
+  if (!note.empty()) document_["notes"].push_back(note);
 }
 
 // Finds each side's directory, checks the space that they have, and tries each engine there.
