@@ -69,6 +69,11 @@ REASONS = {  # why a setting that is faster is no default, by engine and label
                            "block touches, which is not aligned to them. RocksDB's own default is to read through the page cache (`use_direct_reads`), and so is testbed's; "
                            "`--io direct --cache-pct most` chooses otherwise.",
 }
+# The same, of any engine whose own reason is not above.
+SHARED_REASONS = {
+    "direct": "the engine's own cache has far more of the memory then. Through the page cache the memory is divided between two caches, and many pages are in both. Every engine reads "
+              "through the page cache unless it is told otherwise, so that one command measures all alike; `--io direct --cache-pct most` chooses otherwise.",
+}
 COUNTED = {"failed": "failed", "refused": "refused", "no effect": "without effect", "not measured": "not measured"}
 
 
@@ -417,7 +422,7 @@ def print_reasons(engine, labels, outcomes):
     for label in labels:
         questions = [question for question in QUESTIONS if outcomes.get((label, question), {}).get("outcome") == "holds"]
         if questions:
-            reason = REASONS.get((engine, label), "no reason is known, so it should be the default.")
+            reason = REASONS.get((engine, label)) or SHARED_REASONS.get(label, "no reason is known, so it should be the default.")
             print(f"\nWhy `{label}` is not the default, although {' and '.join(questions)} are faster: {reason}")
 
 
