@@ -32,8 +32,9 @@ struct HistorySeries {
 };
 
 // Returns the series of these metrics. Entries form one group when they differ in nothing but their
-// versions and seeds. A run in which --ram could not be enforced is in another group than a run in
-// which it was in force. Throws Error (kUsage), which names the commit, when a document is damaged.
+// versions, their seeds and, with --cache-pct most, the size of the cache that rehearsals found. A
+// run in which --ram could not be enforced is in another group than a run in which it was in force.
+// Throws Error (kUsage), which names the commit, when a document is damaged.
 std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
                                     const std::vector<std::string>& metrics);
 

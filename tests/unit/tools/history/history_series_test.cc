@@ -78,6 +78,28 @@ TEST(HistorySeriesTest, RandomSizesOfValuesGoOnWithEachSeed) {
   EXPECT_EQ(SeriesOf(entries, {"rate"}).size(), 3u);
 }
 
+// The rehearsals of each night find another share, and "options" has what they found. A size of the
+// cache that was given is a setting.
+TEST(HistorySeriesTest, SizesOfTheCacheThatRehearsalsFoundGoOn) {
+  std::vector<HistoryEntry> entries;
+  for (int night = 0; night < 3; ++night) {
+    entries.push_back(Entry(night, {100}, 50 + night));
+    json& options = entries.back().document["options"];
+    options["cache_size"] = 1000000 + night;
+    options["cache_most"] = true;
+  }
+  EXPECT_EQ(SeriesOf(entries, {"rate"}).size(), 1u);
+  entries[1].document["options"]["cache_most"] = false;
+  EXPECT_EQ(SeriesOf(entries, {"rate"}).size(), 2u) << "a share that was given is another setting";
+  for (HistoryEntry& entry : entries) entry.document["options"]["cache_most"] = false;
+  EXPECT_EQ(SeriesOf(entries, {"rate"}).size(), 3u);
+  for (HistoryEntry& entry : entries) {
+    entry.document["options"]["cache_most"] = true;
+    entry.document["options"]["io"] = entry.commit;
+  }
+  EXPECT_EQ(SeriesOf(entries, {"rate"}).size(), 3u) << "other settings are no less settings";
+}
+
 // Returns for each series whether later results continue it (HistorySeries::goes_on).
 std::vector<bool> GoOn(const std::vector<HistoryEntry>& entries) {
   std::vector<bool> all;
