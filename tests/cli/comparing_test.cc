@@ -76,6 +76,7 @@ TEST_F(ComparingTest, CompareTellsByLoadsAndJudgesConditions) {
   ExpectRefused(files + "--fail-if 'speed < -3%'", "--fail-if 'speed < -3%' names no metric");
   ExpectRefused(files + "--within 0", "--within 0 is not a difference in per cent");
   ExpectRefused(files + "--metric rate,speed", "--metric rate,speed names no metric: 'speed'");
+  ExpectRefused(files + "--metric rate,rate", "--metric rate,rate: rate is in the list twice");
   json other = base_;
   other["data"]["rows"] = 1;
   Write("other.json", other, {1000});

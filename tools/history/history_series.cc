@@ -33,7 +33,8 @@ bool RehearsedCache(const json& document) {
 bool SameAsked(const json& first, const json& second, const CompareTerms& terms) {
   std::set<std::string> excused = {"seed"};
   if (RehearsedCache(first) && RehearsedCache(second)) {
-    excused.insert({"cache_pct", "cache_size"});
+    excused.insert("cache_pct");
+    excused.insert("cache_size");
   }
   return DataAskedFor(first) == DataAskedFor(second) &&
          std::all_of(terms.settings.begin(), terms.settings.end(),

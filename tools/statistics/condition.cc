@@ -65,6 +65,10 @@ std::vector<std::string> ParseMetricNames(const std::string& option, const std::
       throw Error(Error::kUsage, fmt::format("{} {} names no metric: '{}'; there are all, {}",
                                              option, text, name, MetricNames()));
     }
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw Error(Error::kUsage,
+                  fmt::format("{} {}: {} is in the list twice; give it once", option, text, name));
+    }
     names.push_back(name);
   }
   return names;

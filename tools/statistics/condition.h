@@ -25,7 +25,8 @@ Condition ParseCondition(const std::string& option, const std::string& text);
 // (kUsage), which names the option.
 double ParseMargin(const std::string& option, const std::string& text);
 // Parses names of metrics, separated by commas, or "all". Returns none for an empty text. Throws
-// Error (kUsage), which names the option.
+// Error (kUsage), which names the option, also for a name that is in the list twice: each value of
+// that metric would count as two.
 std::vector<std::string> ParseMetricNames(const std::string& option, const std::string& text);
 
 // Returns "rate < -3 %", which ParseCondition takes for the same condition.

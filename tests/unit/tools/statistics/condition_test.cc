@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "tools/statistics/metrics.h"
 
 namespace testbed {
 namespace {
@@ -46,6 +47,23 @@ TEST(ConditionTest, ParsesAMetricASignAndAChange) {
       EXPECT_EQ(e.kind(), Error::kUsage);
       EXPECT_TRUE(std::string(e.what()).starts_with("--fail-if '" + std::string(wrong)))
           << e.what();
+    }
+  }
+}
+
+// Each value of a metric that is named twice would count as two that agree.
+TEST(MetricNamesTest, AMetricIsNamedOnce) {
+  EXPECT_EQ(ParseMetricNames("--metric", "rate, p99"), (std::vector<std::string>{"rate", "p99"}));
+  EXPECT_EQ(ParseMetricNames("--metric", "all").size(), Metrics().size());
+  EXPECT_TRUE(ParseMetricNames("--metric", "").empty());
+  for (const std::string twice : {"rate,rate", "rate,p99, rate"}) {
+    try {
+      ParseMetricNames("--metric", twice);
+      ADD_FAILURE() << twice;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      EXPECT_EQ(std::string(e.what()),
+                "--metric " + twice + ": rate is in the list twice; give it once");
     }
   }
 }
