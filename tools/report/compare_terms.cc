@@ -73,6 +73,16 @@ json EngineVersion(const json& document) {
   return nullptr;
 }
 
+// Returns the depth of --account of the document's runs, which "options" does not have; null when
+// no run tells it.
+json AccountDepthOf(const json& document) {
+  for (const json& run : document.at("runs")) {
+    const json depth = ValueAt(run, {"accounting", "depth"});
+    if (!depth.is_null()) return depth;
+  }
+  return nullptr;
+}
+
 void AddMachines(const json& first, const json& second, std::vector<Difference>* differences) {
   for (const char* fact : kMachineFacts) {
     const json a = ValueAt(first, {"machine", fact}), b = ValueAt(second, {"machine", fact});
@@ -173,6 +183,9 @@ CompareTerms TermsOf(const json& first, const json& second) {
     if (ValueAt(a, {name.c_str()}) == ValueAt(b, {name.c_str()})) continue;
     terms.settings.push_back({name, OptionText(a, name), OptionText(b, name)});
   }
+  // A document of an older version may lack the depth, which is then not known.
+  const json depth_a = AccountDepthOf(first), depth_b = AccountDepthOf(second);
+  if (!depth_a.is_null() && !depth_b.is_null()) Add("account", depth_a, depth_b, &terms.settings);
   AddMachines(first, second, &terms.machines);
   if (SetReadahead(first, second)) MakeSettings({"device's read_ahead_kb"}, &terms);
   if (AskedForFileSystems(first, second)) MakeSettings({"file_system", "mount_options"}, &terms);

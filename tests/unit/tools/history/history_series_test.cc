@@ -100,6 +100,17 @@ TEST(HistorySeriesTest, SizesOfTheCacheThatRehearsalsFoundGoOn) {
   EXPECT_EQ(SeriesOf(entries, {"rate"}).size(), 3u) << "other settings are no less settings";
 }
 
+TEST(HistorySeriesTest, AnotherDepthOfTheAccountIsAnotherSeries) {
+  std::vector<HistoryEntry> entries;
+  for (const char* depth : {"device", "off", "device"}) {
+    entries.push_back(Entry(static_cast<int>(entries.size()), {100}));
+    entries.back().document["runs"][0]["accounting"]["depth"] = depth;
+  }
+  const std::vector<HistorySeries> series = SeriesOf(entries, {"rate"});
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_EQ(series[0].points.size(), 2u);
+}
+
 // Returns for each series whether later results continue it (HistorySeries::goes_on).
 std::vector<bool> GoOn(const std::vector<HistoryEntry>& entries) {
   std::vector<bool> all;

@@ -104,5 +104,20 @@ TEST(CompareTermsTest, ARunWithoutTasksHasOne) {
   EXPECT_EQ(TermsText(TermsOf(first, first)), "");
 }
 
+// The account costs time and its depth is no option of the document, but of its runs.
+TEST(CompareTermsTest, TheDepthOfTheAccountIsASetting) {
+  json first = WithOptionsOfRows();
+  const json failed = {{"threads", 1}, {"error", {{"sentence", "no space"}}}};
+  first["runs"] = json::array({failed, {{"accounting", {{"depth", "device"}}}}});
+  json second = first;
+  EXPECT_EQ(TermsText(TermsOf(first, second)), "");
+  second["runs"][1]["accounting"]["depth"] = "off";
+  EXPECT_EQ(TermsText(TermsOf(first, second)), "setting differs: account: device against off\n");
+  EXPECT_TRUE(TermsOf(first, second).comparable());
+  second["runs"][1]["accounting"].erase("depth");
+  EXPECT_EQ(TermsText(TermsOf(first, second)), "") << "a document that does not tell the depth";
+  EXPECT_EQ(TermsText(TermsOf(second, first)), "");
+}
+
 }  // namespace
 }  // namespace testbed
