@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -230,7 +231,7 @@ bool PrintChangePoints(const std::vector<HistorySeries>& series, const HistoryWo
     const double ratio = found.after / found.before;
     table.Row({found.series->title, found.series->metric, found.commit.substr(0, 12),
                Short(found.before), Short(found.after),
-               (ratio < 1 ? "-" : "+") + PercentText(std::abs(ratio - 1)) + " %"});
+               std::isfinite(ratio) ? SignedChangeText(ratio) + " %" : "-"});
     const bool speed = FindMetric(found.series->metric)->speed;
     const bool recent = found.index + last >= found.series->points.size();
     worse = worse || (recent && (speed ? ratio < 1 : ratio > 1));

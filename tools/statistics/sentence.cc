@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
@@ -15,6 +16,8 @@ namespace {
 // From this ratio on, the sentence gives a factor in place of per cent.
 constexpr double kFactor = 3;
 
+constexpr char kNoChange[] = "0.0";  // PercentText(0)
+
 const char* Word(const Metric& metric, bool more) {
   if (metric.speed) return more ? "faster" : "slower";
   return more ? "higher" : "lower";
@@ -22,11 +25,6 @@ const char* Word(const Metric& metric, bool more) {
 
 std::string Subject(const Metric& metric, const std::string& b) {
   return metric.name == "rate" ? b : metric.name + " of " + b;
-}
-
-std::string SignedPercent(double ratio) {
-  const double change = ratio - 1;
-  return std::isfinite(change) ? (change < 0 ? "-" : "+") + PercentText(std::abs(change)) : "?";
 }
 
 std::string Different(const Answer& answer, const Metric& metric, const std::string& b) {
@@ -40,9 +38,13 @@ std::string Different(const Answer& answer, const Metric& metric, const std::str
   if (at >= kFactor) {
     return is + fmt::format("a factor of {} ({} to {})", Short(at), Short(low), Short(high));
   }
-  if (!more) std::tie(low, at, high) = std::tuple(2 - high, 2 - at, 2 - low);
-  return is + fmt::format("{} % ({} to {})", PercentText(at - 1), PercentText(low - 1),
-                          PercentText(high - 1));
+  if (!more) std::swap(low, high);
+  const auto percent = [more](double ratio) {
+    const std::string text = ChangeText(ratio);
+    const bool opposite = more ? ratio < 1 : ratio > 1;
+    return (opposite && text != kNoChange ? "-" : "") + text;
+  };
+  return is + fmt::format("{} % ({} to {})", percent(at), percent(low), percent(high));
 }
 
 std::string Duration(double seconds) {
@@ -75,7 +77,7 @@ std::string Unknown(const Answer& answer, const Metric& metric, const std::strin
                        Short(answer.low), Short(answer.high), MoreText(answer));
   }
   const auto end = [&](double ratio) {
-    return fmt::format("{} % {}", PercentText(std::abs(ratio - 1)), Word(metric, ratio > 1));
+    return fmt::format("{} % {}", ChangeText(ratio), Word(metric, ratio > 1));
   };
   return fmt::format("cannot be told: {} is between {} and {}{}", Subject(metric, b),
                      end(answer.low), end(answer.high), MoreText(answer));
@@ -93,6 +95,20 @@ std::string PercentText(double change) {
   return fmt::format("{:.1g}", percent);
 }
 
+std::string ChangeText(double ratio) {
+  constexpr int kMostDecimals = 9;
+  std::string text = PercentText(std::abs(ratio - 1));
+  if (ratio <= 0 || ratio >= 1) return text;
+  for (int decimals = 1; text.starts_with("100") && decimals <= kMostDecimals; ++decimals) {
+    text = fmt::format("{:.{}f}", 100 * (1 - ratio), decimals);
+  }
+  return text.starts_with("100") ? "99." + std::string(kMostDecimals, '9') : text;
+}
+
+std::string SignedChangeText(double ratio) {
+  return std::isfinite(ratio) ? (ratio < 1 ? "-" : "+") + ChangeText(ratio) : "?";
+}
+
 std::string EffectText(const Answer& answer) {
   if (!std::isfinite(answer.effect)) return "-";
   if (answer.scale == Scale::kDifference) {
@@ -100,10 +116,10 @@ std::string EffectText(const Answer& answer) {
                                                    Short(answer.low), Short(answer.high))
                                      : Short(answer.effect);
   }
-  std::string effect = SignedPercent(answer.effect) + " %";
+  std::string effect = SignedChangeText(answer.effect) + " %";
   if (!std::isfinite(answer.high)) return effect;
-  return fmt::format("{} ({} to {})", effect, SignedPercent(answer.low),
-                     SignedPercent(answer.high));
+  return fmt::format("{} ({} to {})", effect, SignedChangeText(answer.low),
+                     SignedChangeText(answer.high));
 }
 
 std::string OutcomeText(const Answer& answer, const Metric& metric) {
@@ -133,7 +149,7 @@ std::string Sentence(const Answer& answer, const Metric& metric, const std::stri
   std::string same = (metric.name == "rate" ? "" : metric.name + " is ") +
                      fmt::format("the same within {:.9g} %", answer.margin * 100);
   if (answer.scale == Scale::kDifference || answer.high - answer.low < 1e-9) return same;
-  return same + fmt::format(" ({} to {})", SignedPercent(answer.low), SignedPercent(answer.high));
+  return same + fmt::format(" ({} to {})", SignedChangeText(answer.low), SignedChangeText(answer.high));
 }
 
 nlohmann::json EffectJson(const Answer& answer) {

@@ -26,9 +26,15 @@ std::string Sentence(const Answer& answer, const Metric& metric, const std::stri
 // Returns the effect and its interval for a table: "+4.1 % (+3.2 to +5.0)".
 std::string EffectText(const Answer& answer);
 // Return the outcome for a table ("faster", "slower", "higher", "lower", "same", "cannot be told"),
-// and a change in per cent with as many digits as are of use: "4.1", "0.10", "12".
+// and a share or a rise in per cent with as many digits as are of use: "4.1", "0.10", "12".
 std::string OutcomeText(const Answer& answer, const Metric& metric);
 std::string PercentText(double change);
+// Returns by how many per cent something changes that becomes `ratio` times as large, as
+// PercentText does: "4.1" of 1.041 and of 0.959. A fall that leaves something is never "100": it
+// has the decimals that say so, as "99.6" and "99.97". SignedChangeText has the sign before it, and
+// is "?" when the ratio is not finite.
+std::string ChangeText(double ratio);
+std::string SignedChangeText(double ratio);
 
 // Returns {"scale", "effect", "low", "high"} of the answer, for documents.
 nlohmann::json EffectJson(const Answer& answer);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tools/statistics/corrections.h"
@@ -440,6 +441,35 @@ TEST(SentenceTest, SaysWhatIsKnown) {
               HasSubstr("; about 1 more second would be enough (2 more loads of"));
   EXPECT_EQ(Sentence(Compare({}, {}), rate),
             "cannot be told: rate was not measured on either side");
+}
+
+// The means beside it say that something is left.
+TEST(SentenceTest, AFallThatLeavesSomethingIsLessThanAHundredPerCent) {
+  EXPECT_EQ(ChangeText(0.959), "4.1");
+  EXPECT_EQ(ChangeText(1.041), "4.1");
+  EXPECT_EQ(ChangeText(0.01), "99");
+  EXPECT_EQ(ChangeText(0.004), "99.6");
+  EXPECT_EQ(ChangeText(0.0003), "99.97");
+  EXPECT_EQ(ChangeText(0.00004), "99.996");
+  EXPECT_EQ(ChangeText(1e-300), "99.999999999");
+  EXPECT_EQ(ChangeText(0), "100") << "nothing is left";
+  EXPECT_EQ(ChangeText(1.996), "100") << "a rise may be of any size";
+  EXPECT_EQ(SignedChangeText(0.004), "-99.6");
+  EXPECT_EQ(SignedChangeText(1.041), "+4.1");
+  EXPECT_EQ(SignedChangeText(1), "+0.0");
+  EXPECT_EQ(SignedChangeText(std::numeric_limits<double>::infinity()), "?");
+  const Metric rate = *FindMetric("rate");
+  Answer answer = Compare(Samples({1000, 1000, 1000}, {4, 4, 4}), {});
+  ASSERT_EQ(answer.outcome, Outcome::kLess);
+  EXPECT_EQ(Sentence(answer, rate), "B is slower by 99.6 % (99.6 to 99.6)");
+  EXPECT_EQ(EffectText(answer), "-99.6 % (-99.6 to -99.6)");
+  answer.outcome = Outcome::kUnknown;
+  answer.reason = Reason::kTooWide;
+  answer.high = 1.2;
+  EXPECT_THAT(Sentence(answer, rate),
+              HasSubstr("cannot be told: B is between 99.6 % slower and 20 % faster"));
+  answer.outcome = Outcome::kLess;
+  EXPECT_EQ(Sentence(answer, rate), "B is slower by 99.6 % (-20 to 99.6)");
 }
 
 }  // namespace
