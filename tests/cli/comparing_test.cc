@@ -189,6 +189,31 @@ TEST_F(ComparingTest, HistoryJudgesNoSeriesThatAnUpdateOfTheKernelEnded) {
       << updated.out;
 }
 
+TEST_F(ComparingTest, HistoryNamesTheMetricThatTheNewestResultLacks) {
+  Measure();
+  for (int night = 0; night < 8; ++night) AddNight(night, Night(night, 1000));
+  for (json& run : base_["runs"]) {
+    for (json& phase : run["phases"]) {
+      if (phase.contains("account")) phase["account"]["engine"] = json::object();
+    }
+  }
+  AddNight(8, Night(8, 1000));
+  const std::string check = "history check --otava none --metric ";
+  const CommandResult both = Run(check + "rate,engine_asks");
+  EXPECT_EQ(both.code, 0) << both.out << both.err;
+  const std::string why =
+      "not judged, because engine_asks is lacking in the newest result: btree insert, 1 thr; btree "
+      "point-read, 1 thr\n";
+  EXPECT_NE(both.out.find(why), std::string::npos) << both.out;
+  EXPECT_EQ(both.out.find("other settings"), std::string::npos) << both.out;
+  const CommandResult alone = Run(check + "engine_asks");
+  EXPECT_EQ(alone.code, 3) << alone.out << alone.err;
+  EXPECT_NE(alone.out.find(why), std::string::npos) << alone.out;
+  EXPECT_NE(alone.out.find("cannot be told: no series that goes on has a value above 0\n"),
+            std::string::npos)
+      << alone.out;
+}
+
 // A script with a known report stands for Otava. Its change points must be read, and only those
 // among the last results must decide the exit code.
 TEST_F(ComparingTest, HistoryReadsTheReportOfOtava) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -223,6 +224,7 @@ bool PrintChangePoints(const std::vector<HistorySeries>& series, const HistoryWo
         "--otava PROGRAM)\n");
     return false;
   }
+  if (series.empty()) return false;  // Otava takes no empty list of tests
   const OtavaFiles files(series);
   Table table("Change points by Apache Otava",
               {"phase", "metric", "commit", "before", "after", "change"});
@@ -240,18 +242,30 @@ bool PrintChangePoints(const std::vector<HistorySeries>& series, const HistoryWo
   return worse;
 }
 
-// Returns a line about the series that are not judged; "" when all are.
-std::string EndedText(const std::vector<HistorySeries>& series) {
-  std::set<std::string> titles;
-  for (const HistorySeries& s : series) {
-    if (!s.goes_on) titles.insert(OneLine(s.title));
+// Returns why the series is not judged; "" when it is.
+std::string WhyNotJudged(const HistorySeries& series) {
+  switch (series.state) {
+    case SeriesState::kGoesOn:
+      return "";
+    case SeriesState::kLacksMetric:
+      return series.metric + " is lacking in the newest result";
+    case SeriesState::kOtherTerms:
+      break;
   }
-  if (titles.empty()) return "";
-  return fmt::format(
-      "not judged, because the newest commit was measured with other settings or on another "
-      "machine: "
-      "{}\n",
-      fmt::join(titles, "; "));
+  return "the newest commit was measured with other settings or on another machine";
+}
+
+// Returns a line for each reason why series are not judged; "" when all are.
+std::string EndedText(const std::vector<HistorySeries>& series) {
+  std::map<std::string, std::set<std::string>> titles;  // by reason
+  for (const HistorySeries& s : series) {
+    if (!s.goes_on()) titles[WhyNotJudged(s)].insert(OneLine(s.title));
+  }
+  std::string text;
+  for (const auto& [why, of_why] : titles) {
+    text += fmt::format("not judged, because {}: {}\n", why, fmt::join(of_why, "; "));
+  }
+  return text;
 }
 
 int CheckHistory(const HistoryWords& words) {
@@ -260,7 +274,8 @@ int CheckHistory(const HistoryWords& words) {
   Table table(fmt::format("The last {} results against those before", last),
               {"phase", "metric", "before", "last", "change (interval)", "answer", "results"});
   bool worse = false, enough = false;
-  for (const HistoryChange& change : ChangesOf(series, last)) {
+  const std::vector<HistoryChange> changes = ChangesOf(series, last);
+  for (const HistoryChange& change : changes) {
     const Answer& answer = change.answer;
     const Metric& metric = *FindMetric(change.series->metric);
     enough = enough || (answer.reason != Reason::kFewLoads && answer.reason != Reason::kNoValues);
@@ -271,9 +286,13 @@ int CheckHistory(const HistoryWords& words) {
   }
   fmt::print("{}{}", table.Text(), EndedText(series));
   if (!enough) {
-    fmt::print("cannot be told: no series has {} results before the last {}\n", kLeastLoads, last);
+    std::string why = "no series that goes on has a value above 0";
+    if (!changes.empty()) {
+      why = fmt::format("no series has {} results before the last {}", kLeastLoads, last);
+    }
+    fmt::print("cannot be told: {}\n", why);
   }
-  std::erase_if(series, [](const HistorySeries& s) { return !s.goes_on; });
+  std::erase_if(series, [](const HistorySeries& s) { return !s.goes_on(); });
   worse = PrintChangePoints(series, words, last) || worse;
   return worse ? kGotWorse : enough ? 0 : kTooFew;
 }

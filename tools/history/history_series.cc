@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "device/error.h"
@@ -57,17 +56,18 @@ class SeriesMaker {
     const size_t group = GroupOf(entry.document), result = commits_.size();
     commits_.push_back(entry.commit);
     for (const DocumentCell& cell : CellsOf(entry.document)) {
+      const size_t at = CellAt(group, cell.name);
+      cells_[at].newest = result;
       for (const std::string& metric : metrics_) {
         const auto samples = cell.samples.find(metric);
         if (samples == cell.samples.end()) continue;
-        HistorySeries& series = SeriesAt(group, cell.name, metric);
-        series.points.push_back(
-            {result, entry.commit, entry.started(), OverLoads(samples->second)});
+        SeriesAt(at, metric)
+            .points.push_back({result, entry.commit, entry.started(), OverLoads(samples->second)});
       }
     }
   }
   std::vector<HistorySeries> series() && {
-    SetGoesOn();
+    SetStates();
     return std::move(series_);
   }
 
@@ -77,10 +77,13 @@ class SeriesMaker {
     const json* first;  // its first document
     size_t asked;       // index of the first group with these settings, on any machine
   };
-  // The work and the settings that a series measures, for SetGoesOn.
-  struct Subject {
+  // A cell of the results of a group, whatever metrics they have.
+  struct Cell {
+    size_t group;
+    std::string title;     // "btree point-read, 8 thr"
     std::string workload;  // engine, phase and kind of operation, without the number of clients
     std::string asked;     // engine, cell and settings that were asked for
+    size_t newest = 0;     // number of the last result that has the cell
   };
 
   size_t GroupOf(const json& document) {
@@ -94,44 +97,62 @@ class SeriesMaker {
     groups_.push_back({&document, asked});
     return groups_.size() - 1;
   }
-  HistorySeries& SeriesAt(size_t group, const std::string& cell, const std::string& metric) {
-    const auto [at, added] = index_.emplace(std::tuple(group, cell, metric), series_.size());
+  size_t CellAt(size_t group, const std::string& name) {
+    const auto [at, added] = cell_index_.emplace(std::pair(group, name), cells_.size());
     if (added) {
       const Group& of = groups_[group];
       // A title becomes a line in tables, plots and comments, and a document from elsewhere may
       // have line breaks in its names.
       const auto engine = of.first->at("options").at("engine").get<std::string>();
-      std::string title = OneLine(engine + " " + cell);
-      subjects_.push_back(
-          {title.substr(0, title.rfind(", ")), fmt::format("{} {}", title, of.asked)});
-      if (group > 0) title += fmt::format(" (settings {})", group + 1);
+      const std::string title = OneLine(engine + " " + name);
+      cells_.push_back({.group = group,
+                        .title = title,
+                        .workload = title.substr(0, title.rfind(", ")),
+                        .asked = fmt::format("{} {}", title, of.asked)});
+    }
+    return at->second;
+  }
+  HistorySeries& SeriesAt(size_t cell, const std::string& metric) {
+    const auto [at, added] = series_index_.emplace(std::pair(cell, metric), series_.size());
+    if (added) {
+      const Cell& of = cells_[cell];
+      std::string title = of.title;
+      if (of.group > 0) title += fmt::format(" (settings {})", of.group + 1);
       series_.push_back(
-          {.group = group, .title = std::move(title), .metric = metric, .points = {}});
+          {.group = of.group, .title = std::move(title), .metric = metric, .points = {}});
+      cell_of_series_.push_back(cell);
     }
     return series_[at->second];
   }
-  void SetGoesOn() {
-    std::map<std::string, size_t> newest;  // results, by workload and by what was asked for
-    for (size_t i = 0; i < series_.size(); ++i) {
-      for (const std::string& key :
-           {"workload " + subjects_[i].workload, "asked " + subjects_[i].asked}) {
-        newest[key] = std::max(newest[key], series_[i].points.back().result);
-      }
+  // The cells decide which result is the newest, not the metrics that are asked for: of a metric
+  // that the newest result lacks, the last value may be old.
+  void SetStates() {
+    std::map<std::string, size_t> of_workload, of_asked;  // the newest results
+    for (const Cell& cell : cells_) {
+      size_t& by_workload = of_workload[cell.workload];
+      by_workload = std::max(by_workload, cell.newest);
+      size_t& by_asked = of_asked[cell.asked];
+      by_asked = std::max(by_asked, cell.newest);
     }
     for (size_t i = 0; i < series_.size(); ++i) {
-      const size_t last = series_[i].points.back().result;
-      const std::string& commit = commits_[newest["workload " + subjects_[i].workload]];
-      series_[i].goes_on =
-          last == newest["asked " + subjects_[i].asked] && commits_[last] == commit;
+      const Cell& cell = cells_[cell_of_series_[i]];
+      if (cell.newest != of_asked[cell.asked] ||
+          commits_[cell.newest] != commits_[of_workload[cell.workload]]) {
+        series_[i].state = SeriesState::kOtherTerms;
+      } else if (series_[i].points.back().result != cell.newest) {
+        series_[i].state = SeriesState::kLacksMetric;
+      }
     }
   }
 
   const std::vector<std::string>& metrics_;
   std::vector<Group> groups_;
   std::vector<std::string> commits_;  // by number of the result
+  std::vector<Cell> cells_;
+  std::map<std::pair<size_t, std::string>, size_t> cell_index_;  // by group and name
   std::vector<HistorySeries> series_;
-  std::vector<Subject> subjects_;  // by series
-  std::map<std::tuple<size_t, std::string, std::string>, size_t> index_;
+  std::vector<size_t> cell_of_series_;                             // index of each series' cell
+  std::map<std::pair<size_t, std::string>, size_t> series_index_;  // by cell and metric
 };
 
 }  // namespace
@@ -154,7 +175,7 @@ std::vector<HistoryChange> ChangesOf(const std::vector<HistorySeries>& series, s
   std::vector<HistoryChange> changes;
   std::vector<Answer> answers;
   for (const HistorySeries& s : series) {
-    if (!s.goes_on) continue;
+    if (!s.goes_on()) continue;
     const size_t n = s.points.size(), split = n - std::min(n, last);
     std::vector<Sample> samples;
     for (size_t i = split - std::min(split, kMostBefore); i < n; ++i) {

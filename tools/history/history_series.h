@@ -18,6 +18,16 @@ struct HistoryPoint {
   Estimate value;  // mean over the loads of the result
 };
 
+// Whether a series goes on, or why it does not.
+enum class SeriesState {
+  // It has the newest result of its cell, which is of the newest commit of its engine and workload,
+  // and no other series that was asked for with the same settings (on a newer kernel, for example)
+  // has a newer result.
+  kGoesOn,
+  kLacksMetric,  // the newest result of its cell is such a one, and lacks its metric
+  kOtherTerms,   // the newest result was measured with other settings or on another machine
+};
+
 // A metric of a cell, over the results that have the same settings (asked for and in force), the
 // same data and the same machine.
 struct HistorySeries {
@@ -25,10 +35,8 @@ struct HistorySeries {
   std::string title;   // "btree point-read, 8 thr"; " (settings 2)" follows in group 1
   std::string metric;  // a name of Metrics()
   std::vector<HistoryPoint> points;
-  // The series goes on when it has a result of the newest commit of its engine and workload, and no
-  // other series that was asked for with the same settings (on a newer kernel, for example) has a
-  // newer result.
-  bool goes_on = true;
+  SeriesState state = SeriesState::kGoesOn;
+  bool goes_on() const { return state == SeriesState::kGoesOn; }
 };
 
 // Returns the series of these metrics. Entries form one group when they differ in nothing but their

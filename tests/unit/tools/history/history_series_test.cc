@@ -111,10 +111,10 @@ TEST(HistorySeriesTest, AnotherDepthOfTheAccountIsAnotherSeries) {
   EXPECT_EQ(series[0].points.size(), 2u);
 }
 
-// Returns for each series whether later results continue it (HistorySeries::goes_on).
+// Returns for each series whether later results continue it (HistorySeries::goes_on()).
 std::vector<bool> GoOn(const std::vector<HistoryEntry>& entries) {
   std::vector<bool> all;
-  for (const HistorySeries& series : SeriesOf(entries, {"rate"})) all.push_back(series.goes_on);
+  for (const HistorySeries& series : SeriesOf(entries, {"rate"})) all.push_back(series.goes_on());
   return all;
 }
 
@@ -144,6 +144,32 @@ TEST(HistorySeriesTest, ASeriesThatEndedIsNotJudged) {
   EXPECT_EQ(GoOn(entries), (std::vector<bool>{false, true}));
   entries.back().commit = "c11";
   EXPECT_EQ(GoOn(entries), (std::vector<bool>{true, true}));
+}
+
+// What the newest result lacks is not judged by older ones, whatever other metrics are asked for.
+// The settings and the machine are not the reason.
+TEST(HistorySeriesTest, AMetricThatTheNewestResultLacksIsNotJudged) {
+  std::vector<HistoryEntry> entries;
+  for (int night = 0; night < 8; ++night) entries.push_back(Entry(night, {100.0 + night % 3}));
+  json& phase = entries.back().document["runs"][0]["phases"][0];
+  phase["operations"][0]["latency_us"].erase("p99");
+  std::vector<HistorySeries> series = SeriesOf(entries, {"rate", "p99"});
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_EQ(series[0].state, SeriesState::kGoesOn);
+  EXPECT_EQ(series[1].state, SeriesState::kLacksMetric);
+  EXPECT_EQ(SeriesOf(entries, {"p99"}).at(0).state, SeriesState::kLacksMetric);
+  const std::vector<HistoryChange> changes = ChangesOf(series, 3);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].series->metric, "rate");
+  entries.push_back(Entry(8, {100}));
+  series = SeriesOf(entries, {"rate", "p99"});
+  EXPECT_EQ(series[1].state, SeriesState::kGoesOn) << "the next result has it again";
+  entries.back().document["machine"]["kernel"] = "7.0";
+  series = SeriesOf(entries, {"rate", "p99"});
+  ASSERT_EQ(series.size(), 4u);
+  EXPECT_EQ(series[0].state, SeriesState::kOtherTerms);
+  EXPECT_EQ(series[1].state, SeriesState::kOtherTerms);
+  EXPECT_EQ(series[3].state, SeriesState::kGoesOn);
 }
 
 TEST(HistorySeriesTest, FindsTheLastResultsWorseByNights) {
