@@ -25,6 +25,7 @@
 # Everything is mounted in a mount namespace of its own, so that the mounts end with the last
 # process in there, whatever happens, and deleting the folder cannot reach through one of them.
 set -euo pipefail
+unset CDPATH
 
 say() { printf 'check_clean_root: %s\n' "$*"; }
 die() {

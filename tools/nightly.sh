@@ -45,6 +45,7 @@
 # A part that cannot run here (no root, no clang) is skipped, and the summary says why. Exit code 0
 # when no part failed, 1 when one did, 2 when the options are wrong.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
 parts=(clean-roots tests tidy without-engines extension faults crashes old-servers pebble bf-tree myrocks planted-bugs mutants fuzz experiments page statistics originals traces galera releases python)

@@ -21,6 +21,7 @@
 # default: all CPUs), TESTBED_SKIP_PACKAGES=1 (never call apt), TESTBED_WERROR=1 (warnings are errors), and what tools/setup/build_wiredtiger.sh
 # takes.
 
+unset CDPATH
 source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 build_dir=$source_dir/build
 log_dir=$build_dir/log

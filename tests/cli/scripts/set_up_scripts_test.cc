@@ -123,6 +123,12 @@ TEST_F(SetUpScriptsTest, ReleasesThatARunNamesAreBuiltOnce) {
   EXPECT_THAT(calls_, HasSubstr("build rocksdb 8.10.0\nbuild rocksdb 10.4.2\ntestbed ab"));
 }
 
+// Where CDPATH is in the environment, cd prints the folder that it goes to.
+TEST_F(SetUpScriptsTest, TheUsersCdpathLeadsNowhereElse) {
+  EXPECT_EQ(Tool("run.sh --version", "CDPATH=" + directory_.string()), 0) << said_;
+  EXPECT_EQ(calls_, "testbed --version\n");
+}
+
 // The program of a release that another build has linked would be refused.
 TEST_F(SetUpScriptsTest, TheProgramOfAReleaseIsBroughtUpToDate) {
   const std::string run = "run.sh --engine wiredtiger@11.0.0";
