@@ -257,11 +257,13 @@ part_planted_bugs() {
 part_mutants() {
   command -v git >/dev/null || cannot "git is not installed" || return
   local python=$out/mutants-python/bin/python tree=$out/mutated
-  { python3 -m venv "$out/mutants-python" &&
-    "$python" -m pip install --quiet --no-deps --require-hashes -r "$source_dir/tests/mutants/requirements.txt"; } ||
-    cannot "the package of tests/mutants/requirements.txt cannot be installed" || return
+  (set_up_mutants) || return
+  python3 -m venv "$out/mutants-python" ||
+    cannot "Python makes no environment of its own (Debian: python3-venv), see the log" || return
+  "$python" -m pip install --quiet --no-deps --require-hashes -r "$source_dir/tests/mutants/requirements.txt" ||
+    cannot "the package of tests/mutants/requirements.txt cannot be installed, see the log" || return
   rm -rf -- "$tree"  # an earlier run with this --out left it
-  (set_up_tests && git clone --quiet "$source_dir" "$tree" && cd -- "$tree" &&
+  (git clone --quiet "$source_dir" "$tree" && cd -- "$tree" &&
     cmake --preset release -DTESTBED_TESTS=ON -DTESTBED_BY_ROOM=OFF \
       -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh" --where)") || return
   local ask=(--each "${TESTBED_MUTANTS:-4}") known=$source_dir/tests/mutants/results.json

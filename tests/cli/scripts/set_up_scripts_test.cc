@@ -306,6 +306,18 @@ TEST_F(SetUpScriptsTest, ANightlyRunTestsAllReleasesAndAnInstallationOfOnesOwn) 
   }
 }
 
+// A bare Debian has no module venv of Python until the packages are installed.
+TEST_F(SetUpScriptsTest, MutantsInstallThePackagesBeforeTheyAskForAPythonOfTheirOwn) {
+  Script("bin/git", "");
+  Script("bin/python3", "[[ ! -e build/.lock ]] || echo \"python3 $*\" >>\"$CALLS\"\nfalse\n");
+  EXPECT_EQ(Tool("nightly.sh --only mutants --out o"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("python3 -m venv ")) << "the build folder was not set up before";
+  EXPECT_THAT(Read(directory_ / "o/summary.txt"), HasSubstr("(Debian: python3-venv)"));
+  Script("packages.sh", "source tools/setup/setup.sh\necho \"${packages_of_mutants[*]}\"\n");
+  EXPECT_EQ(Tool("../packages.sh"), 0);
+  EXPECT_EQ(said_, "python3-venv\n");
+}
+
 TEST_F(SetUpScriptsTest, ANightlyRunFindsAnEngineThatWasLeftOut) {
   Write("CMakePresets.json",
         "{\"name\": \"without-rocksdb\", \"inherits\": \"release\"}\n"
