@@ -63,7 +63,8 @@ function(testbed_report_missing)
   if(missing)
     list(JOIN missing "\n  " lines)
     message(FATAL_ERROR "These libraries are missing:\n  ${lines}\n"
-      "tools/run.sh installs all of them. -DTESTBED_ROCKSDB=OFF, -DTESTBED_WIREDTIGER=OFF, "
+      "tools/test.sh installs all of them, and tools/run.sh those of the program without its tests "
+      "(-DTESTBED_TESTS=OFF -DTESTBED_BENCH=OFF). -DTESTBED_ROCKSDB=OFF, -DTESTBED_WIREDTIGER=OFF, "
       "-DTESTBED_LMDB=OFF or -DTESTBED_INNODB=OFF build without an engine.")
   endif()
 endfunction()

@@ -16,6 +16,7 @@
 # Environment: TESTBED_BUILD_DIR (the build folder, default build/release), and what these scripts
 # take. Needs a built testbed: tools/run.sh builds it.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/own_folder.sh"
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)

@@ -25,6 +25,9 @@
 # Everything is mounted in a mount namespace of its own, so that the mounts end with the last
 # process in there, whatever happens, and deleting the folder cannot reach through one of them.
 set -euo pipefail
+unset CDPATH
+# The locale of the user may have `time` write its seconds with a comma, which `timed` would read wrongly.
+export LC_ALL=C
 
 say() { printf 'check_clean_root: %s\n' "$*"; }
 die() {

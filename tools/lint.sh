@@ -6,7 +6,7 @@
 #   names       types are given once, and what is in the unnamed namespaces of a folder
 #   links       what the documents point at is there
 #   format      clang-format
-#   shell       shellcheck, and bash's own syntax check
+#   shell       shellcheck, bash's own syntax check, and that a script with `cd` unsets CDPATH
 #   spelling    codespell
 #   threads     clang's thread-safety analysis: what a mutex guards is touched only under it
 #               (device/os/mutex.h; slow, as tidy)
@@ -21,6 +21,7 @@
 # build/lint/ (TESTBED_LINT_TOOLS: another folder, which is new, empty or lint.sh's own); a rule whose tool cannot be had is
 # named as not checked, and fails with --strict. Exit code 0 when no rule is broken, 1 when one is, 2 when the options are wrong.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/own_folder.sh"
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 tool_dir=${TESTBED_LINT_TOOLS:-$here/build/lint}
@@ -114,10 +115,21 @@ check_format() {
     xargs -0 -n 20 -P "$(nproc)" bash -c 'name_unformatted "$@"' name_unformatted "$formatter")
 }
 
+# unsets_cdpath FILE: fails with a sentence where a script calls cd before it unsets CDPATH. With CDPATH in the
+# environment, cd of a relative folder may go to another one, and prints where it went.
+unsets_cdpath() {
+  awk '/^unset CDPATH$/ { exit } /^ *([^# a-zA-Z_]|[^# ].*[^a-zA-Z_])?cd / { exit 1 }' "$here/$1" && return
+  echo "$1: cd obeys the user's CDPATH; the line 'unset CDPATH' belongs before the first cd"
+  return 1
+}
+
 check_shell() {
   local file bad=0
   take_files '*.sh' .ci/run || return 1
-  for file in "${files[@]}"; do bash -n "$here/$file" || bad=1; done
+  for file in "${files[@]}"; do
+    bash -n "$here/$file" || bad=1
+    unsets_cdpath "$file" || bad=1
+  done
   if command -v shellcheck >/dev/null; then
     ((${#files[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${files[@]}" |
       xargs -0 -n 4 -P "$(nproc)" shellcheck --external-sources --source-path=SCRIPTDIR --exclude=SC2317) || bad=1

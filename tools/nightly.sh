@@ -45,6 +45,7 @@
 # A part that cannot run here (no root, no clang) is skipped, and the summary says why. Exit code 0
 # when no part failed, 1 when one did, 2 when the options are wrong.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
 parts=(clean-roots tests tidy without-engines extension faults crashes old-servers pebble bf-tree myrocks planted-bugs mutants fuzz experiments page statistics originals traces galera releases python)
@@ -256,11 +257,13 @@ part_planted_bugs() {
 part_mutants() {
   command -v git >/dev/null || cannot "git is not installed" || return
   local python=$out/mutants-python/bin/python tree=$out/mutated
-  { python3 -m venv "$out/mutants-python" &&
-    "$python" -m pip install --quiet --no-deps --require-hashes -r "$source_dir/tests/mutants/requirements.txt"; } ||
-    cannot "the package of tests/mutants/requirements.txt cannot be installed" || return
+  (set_up_mutants) || return
+  python3 -m venv "$out/mutants-python" ||
+    cannot "Python makes no environment of its own (Debian: python3-venv), see the log" || return
+  "$python" -m pip install --quiet --no-deps --require-hashes -r "$source_dir/tests/mutants/requirements.txt" ||
+    cannot "the package of tests/mutants/requirements.txt cannot be installed, see the log" || return
   rm -rf -- "$tree"  # an earlier run with this --out left it
-  (set_up_tests && git clone --quiet "$source_dir" "$tree" && cd -- "$tree" &&
+  (git clone --quiet "$source_dir" "$tree" && cd -- "$tree" &&
     cmake --preset release -DTESTBED_TESTS=ON -DTESTBED_BY_ROOM=OFF \
       -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh" --where)") || return
   local ask=(--each "${TESTBED_MUTANTS:-4}") known=$source_dir/tests/mutants/results.json

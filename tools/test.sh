@@ -20,6 +20,7 @@
 # then; a crash test is not, because what it loses once is lost, and no test is when more than 200
 # fail. Logs of the builds are in build/log/.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
 # The sanitizers of older compilers cannot live with the address-space randomisation of newer kernels: they

@@ -110,11 +110,12 @@ def _open_store(path):
 
 
 def _ask(path, sql, parameters=()):
+    """Returns the names of the answer's columns, and its rows as dictionaries."""
     store = _open_store(path)
     try:
         answer = store.execute(sql, parameters)
         names = [column[0] for column in answer.description or ()]
-        return [dict(zip(names, row)) for row in answer]
+        return list(dict.fromkeys(names)), [dict(zip(names, row)) for row in answer]
     except sqlite3.Error as error:
         raise ResultsError(f"{path} cannot answer: {error}") from error
     finally:
@@ -211,21 +212,28 @@ def _rows_of(document, table):
                 yield _row(*place, operation=operation)
 
 
-def rows(paths, table="results"):
-    """Returns the rows of "results", "series" or "runs" as a list of dictionaries; "path" is the file of each."""
+def _table(paths, table):
+    """Returns the names of the columns, and the rows as dictionaries."""
     if table not in COLUMNS:
         raise ResultsError(f"there is no table {table!r} of documents; there are {', '.join(COLUMNS)}")
-    found = []
+    names, found = ["path"], []
     for path in _files(paths):
         if _is_store(path):
-            found += [{"path": str(path), **row} for row in _ask(path, f"SELECT * FROM {table} ORDER BY rowid")]
+            of_store, answer = _ask(path, f"SELECT * FROM {table} ORDER BY rowid")
+            names += of_store
+            found += [{"path": str(path), **row} for row in answer]
             continue
         document = _document(path)
         try:
             found += [{"path": str(path), **row} for row in _rows_of(document, table)]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ResultsError(f"{path} is damaged, or no results document of this version: {error!r}") from error
-    return found
+    return list(dict.fromkeys(names + [column["name"] for column in COLUMNS[table]])), found
+
+
+def rows(paths, table="results"):
+    """Returns the rows of "results", "series" or "runs" as a list of dictionaries; "path" is the file of each."""
+    return _table(paths, table)[1]
 
 
 # Tables --------------------------------------------------------------------------------------------
@@ -240,30 +248,31 @@ def _of_one_type(found):
             for row in found] if mixed else found
 
 
-def _frame(found, library):
+def _frame(names, found, library):
+    """Returns the rows as a table. One without rows has the columns of these names."""
     found = _of_one_type(found)
     if library == "pandas":
         import pandas
-        return pandas.DataFrame(found)
+        return pandas.DataFrame(found) if found else pandas.DataFrame(columns=names)
     if library == "polars":
         import polars
-        return polars.DataFrame(found, infer_schema_length=None)
+        return polars.DataFrame(found, infer_schema_length=None) if found else polars.DataFrame({name: [] for name in names})
     raise ResultsError(f"library={library!r} is neither 'pandas' nor 'polars'")
 
 
 def results(paths, library="pandas"):
     """A row for each run, phase and operation."""
-    return _frame(rows(paths, "results"), library)
+    return _frame(*_table(paths, "results"), library)
 
 
 def series(paths, library="pandas"):
     """A row for each second of each phase."""
-    return _frame(rows(paths, "series"), library)
+    return _frame(*_table(paths, "series"), library)
 
 
 def runs(paths, library="pandas"):
     """A row for each run, those that failed included."""
-    return _frame(rows(paths, "runs"), library)
+    return _frame(*_table(paths, "runs"), library)
 
 
 def cells(store, library="pandas"):
@@ -274,7 +283,7 @@ def cells(store, library="pandas"):
 def query(store, sql, parameters=(), library="pandas"):
     """The answer of a store to a question in SQL. The store is opened for reading."""
     _is_store(store)
-    return _frame(_ask(store, sql, parameters), library)
+    return _frame(*_ask(store, sql, parameters), library)
 
 
 # Plots ---------------------------------------------------------------------------------------------
@@ -614,19 +623,48 @@ def _interval(values):
     return statistics.fmean(values), t * statistics.stdev(values) / math.sqrt(len(values))
 
 
+def _order(value):
+    """Sorts numbers by their size, those that are text included, before other text."""
+    number = _number(value)
+    return (1, 0, number) if isinstance(number, str) else (0, number, "")
+
+
+def _points(found, x, y, by):
+    """By the name of a curve and by x, the figures there. The values of x are numbers where all of them are, or else text."""
+    if not found:
+        raise ResultsError("there are no rows to plot")
+    there = dict.fromkeys(name for row in found for name, value in row.items() if value is not None)
+    for column in (x, y, by):
+        if column not in there:
+            raise ResultsError(f"no row has a value in the column {column!r}; there are values in {', '.join(map(str, there))}")
+    groups = {}
+    used = [row for row in found if row.get(x) is not None and row.get(y) is not None]
+    if all(row.get(by) is None for row in used):
+        raise ResultsError(f"no row has values in all three columns {x!r}, {y!r} and {by!r}")
+    text = any(isinstance(_number(row[x]), str) for row in used)
+    for row in used:
+        figure = _number(row[y])
+        if isinstance(figure, str):
+            raise ResultsError(f"the column {y!r} is no figure: a row has the text {figure!r}")
+        at = str(row[x]) if text else _number(row[x])
+        groups.setdefault(str(row.get(by)), {}).setdefault(at, []).append(figure)
+    return groups
+
+
 def plot_curve(table, x, y, by="engine", axes=None):
     """A column over another, one line for each value of `by`; a band is the 95 % interval of the mean. Engines look as in the
     plots of a report.
 
     Rows with the same `x` and `by` are repeats. `table` is of any function above, or a part of one.
     """
+    groups = _points(_dicts(table), x, y, by)
     axes = _axes(axes)
-    groups = {}
-    for row in _dicts(table):
-        if row.get(x) is not None and row.get(y) is not None:
-            groups.setdefault(str(row.get(by)), {}).setdefault(row[x], []).append(row[y])
-    for place, (name, points) in enumerate(sorted(groups.items())):
-        at = sorted(points)
+    at = sorted({one for points in groups.values() for one in points}, key=_order)
+    if isinstance(at[-1], str):  # an axis of text has its places in the order in which they are named to it
+        axes.xaxis.update_units([_said(one) for one in at])
+    for place, name in enumerate(sorted(groups, key=_order)):
+        points = groups[name]
+        at = sorted(points, key=_order)
         means, halves = zip(*(_interval(points[one]) for one in at))
         at = [_said(one) if isinstance(one, str) else one for one in at]
         look = _look(place, name if by == "engine" else None)
@@ -634,6 +672,5 @@ def plot_curve(table, x, y, by="engine", axes=None):
         axes.fill_between(at, [m - h for m, h in zip(means, halves)], [m + h for m, h in zip(means, halves)],
                           color=look["color"], alpha=0.2, linewidth=0)
     axes.set(xlabel=x, ylabel=y, ylim=(0, None))
-    if groups:
-        axes.legend(title=by)
+    axes.legend(title=by)
     return axes

@@ -8,6 +8,7 @@
 # Exit code 77, with the reason, where there is no Chromium (Debian: chromium) or the driver's packages cannot be had;
 # TESTBED_BROWSER names another browser of its kind.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../tools/setup/own_folder.sh"
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 page=()

@@ -172,6 +172,14 @@ TEST_F(LintTest, AShellScriptsMistakeIsFound) {
   ExpectBroken("shell", "tools/mistake.sh", "#!/usr/bin/env bash\ncd $1\nrm -rf $2\n", "SC2086");
 }
 
+TEST_F(LintTest, AScriptThatObeysTheUsersCdpathIsFound) {
+  const std::string begin = "#!/usr/bin/env bash\nset -e\n";
+  const std::string ends = "here=$(cd -- \"$1\" && pwd)\necho \"$here\"\n";
+  Write("tools/plain.sh", begin + "unset CDPATH\n" + ends);
+  ExpectBroken("shell", "tools/obeys.sh", begin + ends + "unset CDPATH\n",
+               "the line 'unset CDPATH' belongs before the first cd", "tools/obeys.sh");
+}
+
 TEST_F(LintTest, AMisspeltWordIsFound) {
   ExpectBroken("spelling", "docs/word.md",
                "It is reci"

@@ -7,6 +7,7 @@
 # WORK_DIR is made anew; one that somebody else has made is left alone. The flags are those of a sanitizer that the build
 # has: its programs need it, too.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../tools/setup/own_folder.sh"
 source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 build_dir=$1 work=$2 flags=${3:-}

@@ -4,6 +4,7 @@
 #
 #   tests/embedding/components.sh WORK_DIR        (made anew; one that somebody else has made is left alone)
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../tools/setup/own_folder.sh"
 source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$1

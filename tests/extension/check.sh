@@ -4,6 +4,7 @@
 #
 #   tests/extension/check.sh [BUILD_DIR]     [build/extension]
 set -euo pipefail
+unset CDPATH
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 source_dir=$(cd -- "$here/../.." && pwd)
 build_dir=${1:-$source_dir/build/extension}

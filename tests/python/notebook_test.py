@@ -76,6 +76,24 @@ class NotebookTest(unittest.TestCase):
             self.assertEqual([rate for rate in of_polars["rate"].to_list() if rate is not None], rates)
             tr.plot_time(tr.series(self.file, library="polars"))
 
+    def test_a_table_without_rows_has_its_columns(self):
+        nothing, columns = "select engine, rate from results where kind = 'none'", list(tr.results(self.file).columns)
+        for library in ("pandas", "polars") if has("polars") else ("pandas",):
+            found = tr.query(self.directory / "testbed-results.db", nothing, library=library)
+            self.assertEqual((list(found.columns), len(found)), (["engine", "rate"], 0))
+            document = {**json.loads(self.file.read_text(encoding="utf-8")), "runs": []}
+            empty = self.directory / "empty.json"
+            empty.write_text(json.dumps(document), encoding="utf-8")
+            found = tr.results(empty, library=library)
+            self.assertEqual((list(found.columns), len(found)), (columns, 0))
+
+    def test_text_on_the_axis_is_in_order(self):
+        found = [{"engine": engine, "size": size, "rate": 1} for engine, size in (("btree", "100-1000"), ("rocksdb", "400"), ("btree", 50))]
+        axes = tr.plot_curve(found, "size", "rate")
+        axes.figure.canvas.draw()
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["50", "400", "100-1000"])
+        pyplot.close("all")
+
     def test_plots_draw_the_figures(self):
         axes = tr.plot_curve(tr.results(self.file).query("kind == 'measure'"), "threads", "rate", by="operation")
         line = axes.get_lines()[0]

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "python"))
@@ -235,6 +236,58 @@ class PlainTest(unittest.TestCase):
             {"size": "400", "rate": 1.5, "why": None}, {"size": "100-1000", "rate": None, "why": "x"}, {"size": None}])
         self.assertEqual(found[0]["size"], 400)
         self.assertEqual(tr._of_one_type([]), [])
+
+    def test_a_table_without_rows_has_its_columns(self):
+        file, store = self.directory / "empty.json", self.directory / "empty.db"
+        file.write_text(json.dumps({"schema": tr.SCHEMA, "runs": []}), encoding="utf-8")
+        with contextlib.closing(sqlite3.connect(store)) as writer:
+            writer.execute(f"PRAGMA application_id = {tr.STORE_APPLICATION}")
+            writer.execute(f"PRAGMA user_version = {tr.STORE_VERSION}")
+            writer.execute("CREATE TABLE runs (document, engine)")
+        for library in ("pandas", "polars"):
+            module = unittest.mock.MagicMock()
+
+            def columns():  # those that the library was last asked for
+                call = module.DataFrame.call_args
+                return call.kwargs["columns"] if library == "pandas" else list(call.args[0])
+            with unittest.mock.patch.dict(sys.modules, {library: module}):
+                for table in (tr.results, tr.series, tr.runs):
+                    table(file, library=library)
+                    self.assertEqual(columns(), ["path", *(column["name"] for column in tr.COLUMNS[table.__name__])])
+                tr.runs(store, library=library)
+                self.assertEqual(columns()[:3], ["path", "document", "engine"])
+                tr.query(store, "select engine, document as d from runs", library=library)
+                self.assertEqual(columns(), ["engine", "d"])
+        for path in (file, store):
+            path.unlink()
+
+    def curves(self, found, *words, **settings):
+        """The curves that are drawn of these rows: their names, and what they are drawn through."""
+        axes = unittest.mock.MagicMock()
+        tr.plot_curve(found, *words, axes=axes, **settings)
+        return {call.kwargs["label"]: (call.args[0], list(call.args[1])) for call in axes.plot.call_args_list}, axes
+
+    def test_a_curve_goes_through_numbers_in_their_order(self):
+        found = [{"engine": "btree", "size": size, "rate": rate} for size, rate in (("10", 1), ("20", 2), (5, 3), ("5", 5))]
+        self.assertEqual(self.curves(found, "size", "rate")[0], {"btree": ([5, 10, 20], [4, 1, 2])})
+        found = [{"engine": "btree", "size": size, "rate": rate} for size, rate in (("100-1000", 1), ("400", 2), (50, 3))]
+        curves, axes = self.curves(found, "size", "rate")
+        self.assertEqual(curves, {"btree": (["50", "400", "100-1000"], [3, 2, 1])})
+        axes.xaxis.update_units.assert_called_once_with(["50", "400", "100-1000"])
+        found = [{"threads": threads, "size": 1, "rate": 7} for threads in (16, 2, 1)]
+        self.assertEqual(list(self.curves(found, "size", "rate", by="threads")[0]), ["1", "2", "16"])
+
+    def test_a_curve_of_columns_that_have_no_values_is_refused(self):
+        found = [{"engine": "btree", "size": 1, "rate": 2, "phase": "x", "why": None}, {"engine": "btree", "size": 2, "seconds": 3}]
+        for x, y, by, sentence in (("size", "rate", "label", r"in the column 'label'; there are values in engine, size, rate, phase, seconds$"),
+                                   ("size", "rate", "why", "in the column 'why'; there are"), ("sizes", "rate", "engine", "in the column 'sizes'"),
+                                   ("size", "rates", "engine", "in the column 'rates'"), ("rate", "seconds", "engine", "in all three columns 'rate', 'seconds' and 'engine'"),
+                                   ("size", "seconds", "phase", "in all three columns 'size', 'seconds' and 'phase'"),
+                                   ("size", "phase", "engine", "'phase' is no figure: a row has the text 'x'")):
+            with self.assertRaisesRegex(tr.ResultsError, sentence):
+                self.curves(found, x, y, by=by)
+        with self.assertRaisesRegex(tr.ResultsError, "there are no rows to plot"):
+            self.curves([], "size", "rate")
 
     def test_the_notebook_is_one(self):
         notebook = json.loads((SOURCE / "python/results.ipynb").read_text(encoding="utf-8"))

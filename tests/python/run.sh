@@ -7,6 +7,7 @@
 #
 # Exit code 77, with the reason, where the packages are not there or cannot be had.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../tools/setup/own_folder.sh"
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 testbed=$1

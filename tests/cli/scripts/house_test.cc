@@ -1,5 +1,5 @@
 // Tests that what lists parts of the tree lists all of them: the jobs of the nightly run, and the
-// picture of docs/architecture.md.
+// picture of docs/architecture.md; and that the jobs can ask git about their tree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,6 +84,22 @@ TEST_F(NightlyJobsTest, EachReleaseHasAJob) {
   }
   ASSERT_GT(releases.size(), 10u);
   EXPECT_EQ(Matched(jobs_, "releases: \"([^\"]*)\"", "@."), releases);
+}
+
+// Returns how often the text has the word.
+int Count(const std::string& text, const std::string& word) {
+  int count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+// Git refuses a tree of another owner, which a checkout in a container is.
+TEST(WorkflowsTest, GitTrustsEachCheckout) {
+  for (const char* file : {".github/workflows/ci.yml", ".github/workflows/nightly.yml"}) {
+    const std::string jobs = TextOf(file);
+    EXPECT_GT(Count(jobs, "uses: actions/checkout@"), 0) << file;
+    EXPECT_EQ(Count(jobs, "uses: actions/checkout@"), Count(jobs, "--add safe.directory")) << file;
+  }
 }
 
 // A folder of files that are no code of the floor is no room of it.

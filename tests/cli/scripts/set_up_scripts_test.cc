@@ -123,6 +123,12 @@ TEST_F(SetUpScriptsTest, ReleasesThatARunNamesAreBuiltOnce) {
   EXPECT_THAT(calls_, HasSubstr("build rocksdb 8.10.0\nbuild rocksdb 10.4.2\ntestbed ab"));
 }
 
+// Where CDPATH is in the environment, cd prints the folder that it goes to.
+TEST_F(SetUpScriptsTest, TheUsersCdpathLeadsNowhereElse) {
+  EXPECT_EQ(Tool("run.sh --version", "CDPATH=" + directory_.string()), 0) << said_;
+  EXPECT_EQ(calls_, "testbed --version\n");
+}
+
 // The program of a release that another build has linked would be refused.
 TEST_F(SetUpScriptsTest, TheProgramOfAReleaseIsBroughtUpToDate) {
   const std::string run = "run.sh --engine wiredtiger@11.0.0";
@@ -298,6 +304,18 @@ TEST_F(SetUpScriptsTest, ANightlyRunTestsAllReleasesAndAnInstallationOfOnesOwn) 
        {"| rocksdb@11.8.1 | ok |", "| wiredtiger@11.3.1 | ok |", "| wiredtiger@/none |"}) {
     EXPECT_THAT(rows, HasSubstr(name));
   }
+}
+
+// A bare Debian has no module venv of Python until the packages are installed.
+TEST_F(SetUpScriptsTest, MutantsInstallThePackagesBeforeTheyAskForAPythonOfTheirOwn) {
+  Script("bin/git", "");
+  Script("bin/python3", "[[ ! -e build/.lock ]] || echo \"python3 $*\" >>\"$CALLS\"\nfalse\n");
+  EXPECT_EQ(Tool("nightly.sh --only mutants --out o"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("python3 -m venv ")) << "the build folder was not set up before";
+  EXPECT_THAT(Read(directory_ / "o/summary.txt"), HasSubstr("(Debian: python3-venv)"));
+  Script("packages.sh", "source tools/setup/setup.sh\necho \"${packages_of_mutants[*]}\"\n");
+  EXPECT_EQ(Tool("../packages.sh"), 0);
+  EXPECT_EQ(said_, "python3-venv\n");
 }
 
 TEST_F(SetUpScriptsTest, ANightlyRunFindsAnEngineThatWasLeftOut) {
