@@ -73,6 +73,13 @@ class CommandTest : public testing::Test {
     return nlohmann::json::parse(Read(directory_ / name));
   }
 
+  // Replaces members of the record of a run's directory, or adds them.
+  void ChangeRecord(const std::string& dir, const nlohmann::json& members) {
+    nlohmann::json record = Json(dir + "/testbed.json");
+    record.update(members);
+    std::ofstream(directory_ / dir / "testbed.json") << record.dump(2) << "\n";
+  }
+
   // Locks a directory as a testbed that uses it would. Returns a descriptor, whose close releases
   // the lock; -1 when another process holds it.
   int Hold(const std::string& name) const {

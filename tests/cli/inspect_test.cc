@@ -22,6 +22,13 @@ class InspectCommandTest : public CommandTest {
         Run("--engine btree --workload insert --dir " + dir + kSmall + more);
     ASSERT_EQ(result.code, 0) << result.err;
   }
+  // Loads three databases of one run.
+  void LoadThree(const std::string& dir) {
+    const CommandResult result =
+        Run("--engine btree --workload concurrent-inserts --databases 3 --threads 3 --dir " + dir +
+            " --ram 64M --rows 3000 --account file --quiet");
+    ASSERT_EQ(result.code, 0) << result.err;
+  }
   // Damages one page behind the ones that the torn-page protection has a copy of.
   void Damage(const std::string& dir) const {
     std::filesystem::resize_file(directory_ / dir / "btree.doublewrite", 0);
@@ -66,10 +73,7 @@ TEST_F(InspectCommandTest, ARunsDirectoryAndTheEnginesOwnAreTaken) {
 }
 
 TEST_F(InspectCommandTest, SeveralDatabasesOfOneRunAreLookedAtOneByOne) {
-  const CommandResult load =
-      Run("--engine btree --workload concurrent-inserts --databases 3 --threads 3 --dir d "
-          "--ram 64M --rows 3000 --account file --quiet");
-  ASSERT_EQ(load.code, 0) << load.err;
+  LoadThree("d");
   const CommandResult check = Run("check d --json check.json");
   EXPECT_EQ(check.code, 0) << check.err;
   for (const char* path : {"d/db/0: btree", "d/db/1: btree", "d/db/2: btree"}) {
@@ -87,6 +91,49 @@ TEST_F(InspectCommandTest, SeveralDatabasesOfOneRunAreLookedAtOneByOne) {
   EXPECT_EQ(Run("check d/db/2").code, 0);
   std::filesystem::remove(directory_ / "d/db/1/btree.data");
   ExpectRefused(Run("check d"), "directory d/db/1 holds no database of ");
+}
+
+TEST_F(InspectCommandTest, AMissingDatabaseOfSeveralIsOneSentence) {
+  LoadThree("d");
+  const std::filesystem::path aside = directory_ / "aside";
+  for (const std::string missing : {"d/db/0", "d/db/1", "d/db/2"}) {
+    std::filesystem::rename(directory_ / missing, aside);
+    for (const std::string command : {"check ", "tree "}) {
+      for (const char* dir : {"d", "d/", "d/db", "./d/db/"}) {
+        SCOPED_TRACE(command + dir);
+        const CommandResult result = Run(command + dir);
+        ExpectRefused(result, missing + " is missing: ");
+        ExpectRefused(result, "d/testbed.json says that 3 databases of btree were loaded there");
+        EXPECT_EQ(result.out, "");
+      }
+    }
+    std::filesystem::rename(aside, directory_ / missing);
+  }
+  EXPECT_EQ(Run("check d").code, 0);
+  std::filesystem::remove_all(directory_ / "d/db/1");
+  EXPECT_EQ(Run("check d/db/0").code, 0);
+  EXPECT_EQ(Run("tree d/db/2").code, 0);
+}
+
+// A load that was killed is checked as far as it came. A backup that was killed has no database,
+// even when the kill came after the last file.
+TEST_F(InspectCommandTest, AnUnfinishedLoadIsCheckedAndAnUnfinishedBackupIsNot) {
+  LoadThree("d");
+  ChangeRecord("d", {{"loaded", false}});
+  EXPECT_EQ(Run("check d").code, 0);
+  EXPECT_EQ(Run("tree d").code, 0);
+  std::filesystem::rename(directory_ / "d/db/2", directory_ / "aside");
+  const std::string begun =
+      "d/testbed.json says that a load or a backup of 3 databases of btree was begun there, and "
+      "not finished";
+  for (const std::string command : {"check d", "tree d/db"}) ExpectRefused(Run(command), begun);
+  std::filesystem::rename(directory_ / "aside", directory_ / "d/db/2");
+  ChangeRecord("d", {{"unfinished_backup", true}});
+  for (const std::string command : {"check d", "check d/db/0", "tree d", "tree d/db"}) {
+    ExpectRefused(Run(command), "was begun there, and not finished");
+  }
+  ChangeRecord("d", {{"loaded", true}, {"unfinished_backup", false}});
+  EXPECT_EQ(Run("check d").code, 0);
 }
 
 TEST_F(InspectCommandTest, DamageIsNamedLineByLineAndCountsAsFailure) {

@@ -1,7 +1,11 @@
-// Tests kill -9 at random moments with all engines. What an engine acknowledged as durable must be
-// found afterwards, and only whole transactions. The engine's own check, if it has one, must find
-// no fault before and after recovery. A kill loses only the memory of the process: what was written
-// stays in the page cache. TESTBED_CRASH_ROUNDS sets the kills of each way.
+// Tests kill -9 at random moments with fractal, innodb, lmdb, mdbx, mmapv1, pebble, rocksdb, sqlite
+// and wiredtiger. What an engine acknowledged as durable must be found afterwards, and only whole
+// transactions. The engine's own check, if it has one, must find no fault before and after
+// recovery. A kill loses only the memory of the process: what was written stays in the page cache.
+// TESTBED_CRASH_ROUNDS sets the kills of each way.
+//
+// btree_crash_test.cc kills btree, and `testbed crashtest` the servers of mysql and postgres
+// (tools/nightly.sh). bf-tree promises nothing over a crash; log and null have no rows to read.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -126,11 +130,12 @@ void AddFractal(std::vector<Way>* ways) {
   fractal.page_size = 4096;
   fractal.compression = "lz4";
   ways->push_back(fractal);
+  fractal.durability = Durability::kLazy;
+  fractal.loss = Loss::kInterval;
+  ways->push_back(fractal);
+  fractal.durability = Durability::kNone;
   fractal.loss = Loss::kAny;
-  for (const Durability durability : {Durability::kLazy, Durability::kNone}) {
-    fractal.durability = durability;
-    ways->push_back(fractal);
-  }
+  ways->push_back(fractal);
 }
 
 void AddInnodb(std::vector<Way>* ways) {
@@ -167,14 +172,17 @@ void AddMmapv1(std::vector<Way>* ways) {
   ways->push_back(mmapv1);
 }
 
-void AddRocksdbAndWiredtiger(std::vector<Way>* ways) {
+// pebble is loaded in the children alone, since its library does not survive a fork.
+void AddPebbleRocksdbAndWiredtiger(std::vector<Way>* ways) {
+  Way pebble{.engine = "pebble"};
+  pebble.extra = {{"memtable_size", "256k"}};
   Way rocksdb{.engine = "rocksdb"};
   rocksdb.extra = {{"write_buffer_size", "64k"}};
   Way wiredtiger{.engine = "wiredtiger"};
   wiredtiger.extra = {{"checkpoint_log_bytes", "1M"}, {"log_file_max", "512k"}};
   wiredtiger.longest_value = 700;
   wiredtiger.cache_bytes = 2 << 20;
-  for (Way way : {rocksdb, wiredtiger}) {
+  for (Way way : {pebble, rocksdb, wiredtiger}) {
     way.durability = Durability::kSync;
     for (const IoMode io : {IoMode::kBuffered, IoMode::kDirect, IoMode::kMmap}) {
       way.io = io;
@@ -207,8 +215,8 @@ void AddSqlite(std::vector<Way>* ways) {
 // in each. The nightly run has the others.
 std::vector<Way> Ways(bool nightly) {
   std::vector<Way> ways;
-  for (auto* const add :
-       {AddFractal, AddInnodb, AddLmdbAndMdbx, AddMmapv1, AddRocksdbAndWiredtiger, AddSqlite}) {
+  for (auto* const add : {AddFractal, AddInnodb, AddLmdbAndMdbx, AddMmapv1,
+                          AddPebbleRocksdbAndWiredtiger, AddSqlite}) {
     add(&ways);
   }
   std::erase_if(ways, [&](const Way& way) {

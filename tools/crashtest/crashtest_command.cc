@@ -65,7 +65,7 @@ int Crashtest(const CrashtestOptions& options) {
                options.run.engine.durability == Durability::kSync
                    ? "acknowledged commit"
                    : fmt::format("commit that was acknowledged {} ms before",
-                                 options.run.engine.lazy_interval_ms));
+                                 PromisedAgeMs(options)));
   }
   if (!result.failures.empty()) return 1;
   return result.stopped ? kStoppedExitCode : 0;

@@ -25,6 +25,8 @@ inline constexpr char kTableFiles[] = "table_files";  // member of a record: Rec
 // The member of a record, and of the results of a run on its database, for
 // DatabaseDir::other_sizes.
 inline constexpr char kOtherSizes[] = "other_sizes";
+// The member of a record that is true while `testbed backup` fills the directory.
+inline constexpr char kUnfinishedBackup[] = "unfinished_backup";
 
 // Throws Error (kUsage), in which `named` names the directory ("--dir d"), when `dir` or its record
 // may be there, but this user cannot read it. A directory that is not there is no error.

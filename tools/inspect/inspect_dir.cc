@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -59,7 +60,64 @@ std::string RunDirectory(const std::string& dir) {
   return "";
 }
 
+// Returns whether `dir` is the directory `run` of a run, or its db/.
+bool HasAllDatabases(const std::string& dir, const std::string& run) {
+  const fs::path path = PlainPath(dir);
+  return path == run || path == fs::path(run) / kEngineFiles;
+}
+
+// Returns whether the record in `run` is about `dir`: the run's directory, its db/, or a directory
+// in db/.
+bool IsOfRun(const std::string& dir, const std::string& run) {
+  return HasAllDatabases(dir, run) ||
+         fs::path(PlainPath(dir)).parent_path() == fs::path(run) / kEngineFiles;
+}
+
+bool IsUnfinishedBackup(const nlohmann::json& record) {
+  const nlohmann::json unfinished = record.value(kUnfinishedBackup, nlohmann::json());
+  return unfinished.is_boolean() && unfinished.get<bool>();
+}
+
+// Returns the path of the record in `run` for a message: it begins with `dir` as the user gave it
+// when this is the same directory.
+std::string ShownRecord(const std::string& dir, const std::string& run) {
+  return fmt::format("{}/{}", PlainPath(dir) == run ? dir : run, kRecordFile);
+}
+
+// Throws Error (kUsage) when a directory is missing of the databases that the record in `run`
+// names. `dir` is the directory of the run, or its db/.
+void CheckAllThere(const std::string& dir, const std::string& run, const nlohmann::json& record) {
+  const nlohmann::json recorded = record.value("databases", nlohmann::json());
+  const uint64_t databases = recorded.is_number_unsigned() ? recorded.get<uint64_t>() : 1;
+  if (databases <= 1) return;  // the files of a single database are in db/ itself
+  const std::string files = PlainPath(dir) == run ? dir + "/" + kEngineFiles : dir;
+  const std::string engine = record.value("engine", std::string("an engine"));
+  std::error_code none;
+  for (uint64_t number = 0; number < databases; ++number) {
+    const std::string path = fmt::format("{}/{}", files, number);
+    if (fs::is_directory(path, none)) continue;
+    throw Error(Error::kUsage,
+                record.value("loaded", false)
+                    ? fmt::format("directory {} is missing: {} says that {} databases of {} were "
+                                  "loaded there; put it back, or give the directory of a single "
+                                  "database that is there",
+                                  path, ShownRecord(dir, run), databases, engine)
+                    : fmt::format("directory {} is missing: {} says that a load or a backup of {} "
+                                  "databases of {} was begun there, and not finished",
+                                  path, ShownRecord(dir, run), databases, engine));
+  }
+}
+
 }  // namespace
+
+void RefuseUnfinished(const std::string& dir, const std::string& run,
+                      const nlohmann::json& record) {
+  throw Error(Error::kUsage,
+              fmt::format("directory {} holds no whole database: {} says that a load or a backup "
+                          "of {} was begun there, and not finished",
+                          dir, ShownRecord(dir, run),
+                          record.value("engine", std::string("a database"))));
+}
 
 InspectedDir::InspectedDir(const std::string& dir, const std::string& command, const Door& door) {
   std::string path = dir;
@@ -73,7 +131,20 @@ InspectedDir::InspectedDir(const std::string& dir, const std::string& command, c
     throw Error(Error::kUsage,
                 fmt::format("{} is not a directory; give the directory of a database", path));
   }
+  directories_.push_back(path);
+  run_directory_ = RunDirectory(path);
+  std::optional<nlohmann::json> record;  // if it is about `path`
+  if (!run_directory_.empty()) {
+    directories_.push_back(run_directory_);
+    lock_ = DirLock(run_directory_, "directory");
+    if (IsOfRun(path, run_directory_)) record = ReadRecord(run_directory_);
+  }
+  if (record && IsUnfinishedBackup(*record)) RefuseUnfinished(path, run_directory_, *record);
+  const bool has_all = record && HasAllDatabases(path, run_directory_);
   if (!Find(path) && !Find(path + "/db") && !FindNumbered(path + "/db") && !FindNumbered(path)) {
+    if (has_all && fs::is_directory(run_directory_ + "/" + kEngineFiles, none)) {
+      CheckAllThere(path, run_directory_, *record);
+    }
     NoDatabase(path);
   }
   for (const Database& database : databases_) {
@@ -83,12 +154,7 @@ InspectedDir::InspectedDir(const std::string& dir, const std::string& command, c
                             "it knows those of {}",
                             database.path, database.engine->name, command, EnginesThrough(door)));
   }
-  directories_.push_back(path);
-  run_directory_ = RunDirectory(path);
-  if (!run_directory_.empty()) {
-    directories_.push_back(run_directory_);
-    lock_ = DirLock(run_directory_, "directory");
-  }
+  if (has_all) CheckAllThere(path, run_directory_, *record);
 }
 
 bool InspectedDir::Find(const std::string& dir) {
@@ -100,8 +166,8 @@ bool InspectedDir::Find(const std::string& dir) {
   return false;
 }
 
-// Adds the databases DIR/0, DIR/1, ... (engines/databases.h). Returns false when DIR/0 is not a
-// database; throws when a later directory is not.
+// Adds the databases DIR/0, DIR/1, ... (engines/databases.h) up to the first number without a
+// directory. Returns false when DIR/0 is not a database; throws when a later directory is not.
 bool InspectedDir::FindNumbered(const std::string& dir) {
   std::error_code none;
   if (!fs::is_directory(dir + "/0", none)) return false;

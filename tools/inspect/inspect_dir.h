@@ -30,8 +30,9 @@ class InspectedDir {
   using Door = std::function<bool(const EngineInfo&)>;
 
   // Throws Error (kUsage) when the directory does not exist, holds no database, holds a database of
-  // an engine for which `door` returns false, or is in use by a run. `command` is the name of the
-  // subcommand, for the message.
+  // an engine for which `door` returns false, is in use by a run, or holds a backup that was not
+  // finished. For a run's directory or its db/ it also throws when the directory of a database is
+  // missing that the record names. `command` is the name of the subcommand, for the message.
   InspectedDir(const std::string& dir, const std::string& command, const Door& door);
 
   const std::vector<Database>& databases() const { return databases_; }
@@ -49,6 +50,11 @@ class InspectedDir {
   std::string run_directory_;
   DirLock lock_;
 };
+
+// Throws Error (kUsage): the record in `run` says that the load or the backup in `dir` was not
+// finished. `dir` is the same directory or lies in it.
+[[noreturn]] void RefuseUnfinished(const std::string& dir, const std::string& run,
+                                   const nlohmann::json& record);
 
 // Returns the names of the engines for which `door` returns true, as messages list them.
 std::string EnginesThrough(const InspectedDir::Door& door);

@@ -99,6 +99,7 @@ void BackupPlace::Begin() {
   if (record == nullptr) return;
   json begun = *record;
   begun["loaded"] = false;
+  begun[kUnfinishedBackup] = true;
   WriteRecord(to_, begun);
 }
 

@@ -9,8 +9,9 @@
 //   }
 //   place.Finish();
 //
-// Until Finish the record says that nothing is loaded, so that --reuse refuses what a killed backup
-// leaves. Only the user removes it. Not thread-safe.
+// Until Finish the record says that nothing is loaded and that the backup is not finished, so that
+// --reuse and the commands that take a database refuse what a killed backup leaves. Only the user
+// removes it. Not thread-safe.
 #ifndef TESTBED_TOOLS_MAINTENANCE_BACKUP_PLACE_H_
 #define TESTBED_TOOLS_MAINTENANCE_BACKUP_PLACE_H_
 

@@ -85,6 +85,9 @@ ClosedDatabase::ClosedDatabase(const DatabaseArguments& arguments, const std::st
   // The run's record belongs to the run's directory, its db/, and the directories directly in db/
   // alone.
   if (is_whole_ || fs::path(base_).parent_path() == files) record_ = ReadRecord(run);
+  if (record_ && !record_->value("loaded", false)) {
+    RefuseUnfinished(inspected_.directories().front(), run, *record_);
+  }
   is_whole_ = is_whole_ && record_.has_value();
   if (is_whole_) base_ = run;
 }

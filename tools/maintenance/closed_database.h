@@ -36,9 +36,10 @@ struct DatabaseArguments {
 
 class ClosedDatabase {
  public:
-  // Throws Error (kUsage) when InspectedDir refuses the directory, when neither or both of DIR and
-  // --dir are given, when the database is of another engine than the given one, and when another
-  // user could make root write elsewhere by a link in the path. Creates and changes nothing.
+  // Throws Error (kUsage) when InspectedDir refuses the directory, when the record of its run says
+  // that the database is not loaded, when neither or both of DIR and --dir are given, when the
+  // database is of another engine than the given one, and when another user could make root write
+  // elsewhere by a link in the path. Creates and changes nothing.
   ClosedDatabase(const DatabaseArguments& arguments, const std::string& command,
                  const InspectedDir::Door& door);
 

@@ -111,6 +111,28 @@ TEST_F(BackupCommandTest, HasAllDatabasesOfARunOrTheOneThatIsNamed) {
   EXPECT_FALSE(Has("below"));
 }
 
+TEST_F(BackupCommandTest, WithoutOneOfTheDatabasesOrTheEndOfTheLoadIsRefused) {
+  LoadThree("d");
+  for (const std::string missing : {"d/db/0", "d/db/1", "d/db/2"}) {
+    std::filesystem::rename(directory_ / missing, directory_ / "aside");
+    for (const char* command : {"backup d --to c", "backup d/db --to c", "compact d"}) {
+      SCOPED_TRACE(command);
+      ExpectRefused(Run(command), missing + " is missing: ");
+    }
+    std::filesystem::rename(directory_ / "aside", directory_ / missing);
+  }
+  ChangeRecord("d", {{"loaded", false}});
+  for (const char* command : {"backup d --to c", "backup d/db/1 --to c", "compact d/db/"}) {
+    SCOPED_TRACE(command);
+    ExpectRefused(Run(command), "a load or a backup of btree was begun there, and not finished");
+  }
+  EXPECT_FALSE(Has("c"));
+  ChangeRecord("d", {{"loaded", true}});
+  std::filesystem::remove_all(directory_ / "d/db/1");
+  EXPECT_EQ(Run("backup d/db/2 --to c").code, 0);
+  EXPECT_TRUE(Has("c/btree.data"));
+}
+
 // The settings of the run that loaded it are in its record.
 TEST_F(BackupCommandTest, TheDatabaseIsOpenedWithTheSettingsOfItsRun) {
   Load("d", "--engine-option torn_page=full_page_image");
@@ -191,7 +213,11 @@ TEST_F(BackupCommandTest, WhenItIsKilledTheDatabaseStaysAndTheCopyIsNone) {
   ASSERT_TRUE(cut) << "no backup was killed in its course";
   EXPECT_EQ(Rows("d"), 20001u);
   ExpectReusable("d");
-  ExpectRefused(Run("check c"), "a load or a backup of btree was begun there, and not finished");
+  EXPECT_EQ(Json("c/testbed.json")["unfinished_backup"], true);
+  for (const char* command : {"check c", "tree c", "check c/db", "compact c", "backup c --to d2"}) {
+    SCOPED_TRACE(command);
+    ExpectRefused(Run(command), "a load or a backup of btree was begun there, and not finished");
+  }
   ExpectRefused(Run(std::string("--workload point-read --reuse --dir c") + kSmall),
                 "whose load was not finished");
   ExpectRefused(Run("backup d --to c"), "--to c is not empty (a backup or a load in it was not");
