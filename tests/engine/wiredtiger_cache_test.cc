@@ -52,6 +52,24 @@ TEST_F(WiredtigerCacheTest, TheSizeInForceIsThatOfTheLastChange) {
   }
 }
 
+// WiredTiger refuses a cache that is smaller than a limit of connection_config in bytes.
+TEST_F(WiredtigerCacheTest, ASizeThatIsRefusedLeavesTheOneBefore) {
+  const auto in_force = [this] { return More("cache bytes configured"); };
+  options_.cache_bytes = 16 * kMiB;
+  Open();
+  EXPECT_FALSE(engine_->ResizeCache(1));
+  EXPECT_EQ(in_force(), 16 * kMiB);
+  options_.extra["connection_config"] = "eviction_target=4MB,eviction_trigger=6MB";
+  Open();
+  EXPECT_TRUE(engine_->ResizeCache(12 * kMiB));
+  EXPECT_EQ(in_force(), 12 * kMiB);
+  EXPECT_FALSE(engine_->ResizeCache(5 * kMiB));
+  EXPECT_EQ(in_force(), 12 * kMiB);
+  EXPECT_EQ(Setting("cache_size"), std::to_string(12 * kMiB));
+  Load(100, 1000);
+  EXPECT_EQ(Get(RowKey(7)), RowValue(7, 1000));
+}
+
 // A value that the cache has no room for is still read and written.
 TEST_F(WiredtigerCacheTest, AValueMayBeLargerThanTheCache) {
   options_.cache_bytes = 2 * kMiB;
