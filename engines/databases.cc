@@ -217,8 +217,12 @@ class DatabasesEngine : public Engine {
     for (auto& database : databases_) database->Settle();
   }
   bool ResizeCache(uint64_t bytes) override {
-    return std::all_of(databases_.begin(), databases_.end(),
-                       [&](auto& d) { return d->ResizeCache(bytes / databases_.size()); });
+    bool resized = true;
+    // All databases have the same options, so they accept or refuse a size alike.
+    for (auto& database : databases_) {
+      resized = database->ResizeCache(bytes / databases_.size()) && resized;
+    }
+    return resized;
   }
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
     auto settings = databases_[0]->EffectiveSettings();

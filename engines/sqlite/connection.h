@@ -108,7 +108,8 @@ class Statement {
 
 class Connection {
  public:
-  using NameOf = std::function<std::string(TableId)>;  // returns a table's name in SQL, quoted
+  // A NameOf returns a table's name in SQL, quoted. Take calls it while the connection is locked.
+  using NameOf = std::function<std::string(TableId)>;
   // Opens the database. A connection that `creates` the database sets its page size. Throws Error.
   Connection(Vfs* vfs, const Settings& settings, CacheShares* shares, NameOf name_of, bool creates);
   ~Connection();

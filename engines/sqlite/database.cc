@@ -364,10 +364,17 @@ void Database::SyncLazily() {
   }
 }
 
+// Counts locks each connection after it has released mutex_: a session that prepares a statement
+// asks for the name of its table (NameOf) while it holds the mutex of its connection. The readers
+// stay until the database is closed.
 Connection::Counts Database::Counts() {
-  LockGuard lock(mutex_);
-  Connection::Counts counts = writer_->LockedCounts();
-  for (const auto& reader : readers_) counts += reader->LockedCounts();
+  std::vector<Connection*> connections = {writer_.get()};
+  {
+    LockGuard lock(mutex_);
+    for (const auto& reader : readers_) connections.push_back(reader.get());
+  }
+  Connection::Counts counts;
+  for (Connection* connection : connections) counts += connection->LockedCounts();
   return counts;
 }
 

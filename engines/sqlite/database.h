@@ -108,7 +108,7 @@ class Database {
   uint64_t next_checkpoint_ = 0;  // pages of the WAL; used by the holder of the turn
   std::atomic<uint64_t> commits_{0};
 
-  mutable Mutex mutex_;  // locked after turn_
+  mutable Mutex mutex_;  // locked after turn_ and after the mutex of a connection
   // names_ has the quoted SQL names of the opened tables, by TableId. all_ has the names of all
   // tables of the file.
   std::vector<std::string> names_ GUARDED_BY(mutex_);

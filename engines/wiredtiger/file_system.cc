@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -46,6 +47,17 @@ int Guarded(Body body) noexcept {
   } catch (const std::exception& error) {
     return FileError(Error(Error::kIo, error.what(), EIO));
   }
+}
+
+// Returns whether a write to a log file only fills the file with zeros (log_zero_fill=on): a write
+// of log records begins with the length of the first record, which is not 0. The names of the files
+// do not tell, because WiredTiger fills some files as WiredTigerTmplog.* and again as
+// WiredTigerLog.*.
+bool IsZeroFill(const void* data, size_t n) {
+  uint32_t length = 0;
+  if (n < sizeof length) return false;
+  std::memcpy(&length, data, sizeof length);
+  return length == 0;
 }
 
 // A Charge sets the kind of operation for IO on WiredTiger's own threads, for its lifetime.
@@ -256,7 +268,7 @@ struct FileSystemCalls {
       Charge charge(h->kind);
       NoteAlignment(h, static_cast<uint64_t>(offset), data, n);
       h->file->Write(static_cast<uint64_t>(offset), data, n);
-      if (h->kind == FileKind::kLog) {
+      if (h->kind == FileKind::kLog && !IsZeroFill(data, n)) {
         h->owner->log_bytes_.fetch_add(n, std::memory_order_relaxed);
       }
     });

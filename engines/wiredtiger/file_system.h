@@ -77,6 +77,7 @@ class FileSystem {
   static FileKind KindOf(std::string_view path);
   WT_FILE_SYSTEM* interface() { return &c_; }
   const Options& options() const { return options_; }
+  // Returns the bytes written to log files, without the zeros that fill a file ahead of records.
   uint64_t log_bytes_written() const { return log_bytes_.load(std::memory_order_relaxed); }
   // Returns how many direct requests File had to copy, because their offset, length or memory was
   // not aligned.

@@ -241,17 +241,22 @@ bool WiredtigerEngine::ResizeCache(uint64_t bytes) {
     cache_bytes_ = to;
     return true;
   };
+  const uint64_t before = cache_bytes_;
   // A smaller cache is emptied first (Engine::ResizeCache). The eviction threads do that, so this
-  // waits for them, up to a second.
+  // waits for them, up to a second. WiredTiger refuses a cache below a limit that connection_config
+  // gives in bytes, such as eviction_trigger=8M. If it refuses kLeast, the cache is not emptied.
   constexpr uint64_t kLeast = 1 << 20;
-  if (statistics_->on() && bytes < statistics_->Read({WT_STAT_CONN_CACHE_BYTES_MAX})[0]) {
-    if (!set(kLeast)) return false;
+  const bool smaller =
+      statistics_->on() && bytes < statistics_->Read({WT_STAT_CONN_CACHE_BYTES_MAX})[0];
+  if (smaller && set(kLeast)) {
     for (int wait = 0; wait < 100; ++wait) {
       if (statistics_->Read({WT_STAT_CONN_CACHE_BYTES_INUSE})[0] <= 2 * kLeast) break;
       std::this_thread::sleep_for(milliseconds(10));
     }
   }
-  return set(bytes);
+  if (set(bytes)) return true;
+  set(before);  // WiredTiger works with a size that it has refused until it gets another
+  return false;
 }
 
 void WiredtigerEngine::Open(const std::string& config) {

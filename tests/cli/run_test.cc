@@ -204,6 +204,30 @@ TEST_F(RunTest, AutoOpensTheEngineAnewWithTheShareThatItChose) {
   EXPECT_NEAR(std::stod(set), pct / 100 * (256 << 20), 0.1 * (256 << 20));
 }
 
+// With pages of 64 kB and a twentieth of the cache for its pool, btree needs 8 % of this memory.
+TEST_F(RunTest, AutoTriesNoShareWithWhichTheEngineCannotBeOpened) {
+  const CommandResult result =
+      Run("--engine btree --ram 256M --cache-pct auto:60 --rows 20000 --page-size 64k "
+          "--compression lz4 --engine-option compressed_cache_pct=95 --seconds 0.2 --warmup 0 "
+          "--threads 2 --quiet --account file --json run.json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json run = Json("run.json")["runs"].back();
+  for (const nlohmann::json& trial : run["cache_tuning"]["trials"]) {
+    EXPECT_GE(trial["cache_pct"], 8);
+  }
+}
+
+TEST_F(RunTest, AutoEndsWhenTheEngineRefusesASize) {
+  if (!HasEngine("wiredtiger")) GTEST_SKIP() << "no wiredtiger here";
+  const CommandResult result =
+      Run("--engine wiredtiger --ram 256M --cache-pct auto:60 --rows 20000 --seconds 0.2 "
+          "--warmup 0 --quiet --account file --engine-option "
+          "connection_config=eviction_target=16MB,eviction_trigger=20MB");
+  EXPECT_EQ(result.code, 1) << result.err;
+  EXPECT_NE(result.err.find("wiredtiger refuses a cache of 5 % of --ram"), std::string::npos)
+      << result.err;
+}
+
 // When the workload fills the cache, the engine must hold nearly all of its memory and no more. The
 // page tables show what a process holds, charged to its budget or not. Memory that a run held
 // without being charged for it would be an advantage over other engines.

@@ -396,6 +396,26 @@ TEST_F(SqliteTest, SessionsShareTheCache) {
   EXPECT_LE(*engine_->Counters().cache_bytes, options_.cache_bytes * 11 / 10);
 }
 
+// A session that prepares its first statements for a table asks the database for the table's name.
+TEST_F(SqliteTest, NewTablesAreUsedWhileItIsAskedForItsCounters) {
+  Open();
+  ::alarm(60);  // the process ends when the threads wait for each other
+  std::atomic<bool> stop{false};
+  std::thread counting([&] {
+    while (!stop.load()) engine_->Counters();
+  });
+  for (int i = 0; i < 200; ++i) {
+    const TableId table = engine_->OpenTable("new" + std::to_string(i));
+    EXPECT_NO_THROW(session_->Put(table, "k", "v"));
+    std::string_view value;
+    EXPECT_TRUE(session_->Get(table, "k", &value));
+    EXPECT_NO_THROW(session_->Erase(table, "k"));
+  }
+  stop = true;
+  counting.join();
+  ::alarm(0);
+}
+
 // A cursor on a row keeps its snapshot. Only the truncation of the log must wait for it.
 TEST_F(SqliteTest, ACursorHoldsTheLogBackUntilItLeavesItsRow) {
   options_.extra["checkpoint_log_bytes"] = "256k";

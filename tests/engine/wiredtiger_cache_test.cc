@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <thread>
 
+#include "device/account/ledger.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
 #include "tests/engine/wiredtiger_database.h"
@@ -50,6 +52,24 @@ TEST_F(WiredtigerCacheTest, TheSizeInForceIsThatOfTheLastChange) {
     ASSERT_TRUE(engine_->ResizeCache(size));
     EXPECT_EQ(Setting("cache_size"), std::to_string(size));
   }
+}
+
+// WiredTiger refuses a cache that is smaller than a limit of connection_config in bytes.
+TEST_F(WiredtigerCacheTest, ASizeThatIsRefusedLeavesTheOneBefore) {
+  const auto in_force = [this] { return More("cache bytes configured"); };
+  options_.cache_bytes = 16 * kMiB;
+  Open();
+  EXPECT_FALSE(engine_->ResizeCache(1));
+  EXPECT_EQ(in_force(), 16 * kMiB);
+  options_.extra["connection_config"] = "eviction_target=4MB,eviction_trigger=6MB";
+  Open();
+  EXPECT_TRUE(engine_->ResizeCache(12 * kMiB));
+  EXPECT_EQ(in_force(), 12 * kMiB);
+  EXPECT_FALSE(engine_->ResizeCache(5 * kMiB));
+  EXPECT_EQ(in_force(), 12 * kMiB);
+  EXPECT_EQ(Setting("cache_size"), std::to_string(12 * kMiB));
+  Load(100, 1000);
+  EXPECT_EQ(Get(RowKey(7)), RowValue(7, 1000));
 }
 
 // A value that the cache has no room for is still read and written.
@@ -109,6 +129,32 @@ TEST_F(WiredtigerCacheTest, ACheckpointRestartsTheDistanceToTheNext) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_GT(More("checkpoints"), taken);
+}
+
+// The distance to the next checkpoint is one of log records, so the zeros that WiredTiger writes
+// into a log file ahead of them must not count.
+TEST_F(WiredtigerCacheTest, ZerosThatFillLogFilesAreNotLog) {
+  options_.cache_bytes = 64 * kMiB;
+  uint64_t log[2] = {}, file_writes[2] = {};
+  for (const bool fills : {false, true}) {
+    Close();
+    std::filesystem::remove_all(dir_);
+    options_.extra = {{"checkpoint_interval_s", "0"},
+                      {"log_file_max", "1M"},
+                      {"log_zero_fill", fills ? "on" : "off"}};
+    const LedgerCounts before = Ledger::Get().Counts();
+    Open();
+    Load(5000, 1000);
+    engine_->Settle();
+    log[fills] = *engine_->Counters().log_written_bytes;
+    const LedgerCounts counts = Ledger::Get().Counts() - before;
+    for (const LedgerCounts::Op& op : counts.ops) {
+      file_writes[fills] += op.file[static_cast<size_t>(FileKind::kLog)].write_bytes;
+    }
+  }
+  EXPECT_GT(log[0], 5000 * 1000u);
+  EXPECT_NEAR(log[1], log[0], 0.1 * static_cast<double>(log[0]));
+  EXPECT_GT(file_writes[1], file_writes[0] * 3 / 2) << "files were filled";
 }
 
 // WiredTiger takes less than memory_page_max where the cache is small, and says so nowhere.

@@ -70,7 +70,7 @@ std::vector<double> Scores(const ShareSearch& search, const std::vector<CacheTri
 // Returns the index of the trial at a share, after measuring the share unless it was tried before.
 size_t TryAt(const ShareSearch& search, double share, std::vector<CacheTrial>* trials) {
   const double fits = std::min(search.most, LargestShare(*trials, search.ram_bytes));
-  const double pct = std::clamp(share, kLeastShare, fits);
+  const double pct = std::clamp(share, search.least, std::max(search.least, fits));
   for (size_t i = 0; i < trials->size(); ++i) {
     if (std::abs((*trials)[i].cache_pct - pct) < 0.5) return i;
   }
@@ -120,8 +120,8 @@ std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best) {
   // The curve often has a maximum near each end, where one of the two caches holds the hot pages.
   // At the low end it may have a cliff, where the engine's cache is too small to work in. So the
   // search begins with shares near both ends, one of them above the cliff.
-  trials.push_back(search.measure(std::clamp(search.start, kLeastShare, search.most)));
-  size_t here = best_of(0, {kLeastShare, 20, search.most});
+  trials.push_back(search.measure(std::clamp(search.start, search.least, search.most)));
+  size_t here = best_of(0, {search.least, 20, search.most});
   for (double step = 20; step > 4;) {
     const double at = trials[here].cache_pct;
     const size_t next = best_of(here, {at - step, at + step});

@@ -88,6 +88,7 @@ struct ShareSearch {
   TryShare measure;
   // Optional; predicts from the trials so far.
   std::function<SharePrediction(const std::vector<CacheTrial>&)> predict = {};
+  double least = kLeastShare;  // smallest share that the engine accepts, at most `most`
 };
 // Tries shares until the steps are small. Returns all trials; *best becomes the share to use.
 std::vector<CacheTrial> ClimbShare(const ShareSearch& search, double* best);

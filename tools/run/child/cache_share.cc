@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "device/error.h"
 #include "device/os/allocator.h"
+#include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/run/child/child_run.h"
 #include "workloads/registry.h"
@@ -15,6 +17,33 @@ namespace testbed {
 
 uint64_t ChildRun::ShareBytes(double cache_pct) const {
   return static_cast<uint64_t>(static_cast<double>(options_.ram_bytes) * cache_pct / 100);
+}
+
+// Returns the smallest share of kLeastShare and more with which the engine can be opened. The run
+// has begun with --cache-pct auto's first share, so the engine accepts that one.
+double ChildRun::LeastAcceptedShare() const {
+  EngineOptions engine = options_.engine;
+  for (double pct = kLeastShare; pct < options_.cache_pct; ++pct) {
+    engine.cache_bytes = ShareBytes(pct);
+    try {
+      CheckDatabaseOptions(options_.engine_name, engine, options_.databases);
+      return pct;
+    } catch (const Error& error) {
+      if (error.kind() != Error::kUsage) throw;
+    }
+  }
+  return std::max(kLeastShare, options_.cache_pct);
+}
+
+// Resizes the cache of the engine, which stays open. Throws Error (kRun) when the engine refuses
+// the size, because a trial would measure another size than it is noted for.
+void ChildRun::ResizeToShare(double cache_pct) {
+  const uint64_t bytes = ShareBytes(cache_pct);
+  if (engine_->ResizeCache(bytes)) return;
+  throw Error(Error::kRun,
+              fmt::format("{} refuses a cache of {:.3g} % of --ram ({} bytes), which --cache-pct "
+                          "auto tries: give --cache-pct a number, or more --ram",
+                          options_.engine_name, cache_pct, bytes));
 }
 
 // Opens the engine again with a cache of this share, so that the measurement starts from the same
@@ -124,10 +153,11 @@ void ChildRun::TuneCache(const std::string& name) {
   ShareSearch search;
   search.start = options_.cache_pct;
   search.most = FindEngine(options_.engine_name).capabilities.most_cache_pct;
+  search.least = std::min(LeastAcceptedShare(), search.most);
   search.ram_bytes = static_cast<double>(options_.ram_bytes);
   search.measure = [&](double pct) {
     if (stop_()) return CacheTrial{pct, {1, 0, 0}};
-    engine_->ResizeCache(ShareBytes(pct));
+    ResizeToShare(pct);
     // The allocator keeps memory that a smaller cache has freed, which the page cache could use.
     ReturnFreeMemory();
     return TryShare(name, pct);

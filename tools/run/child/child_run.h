@@ -49,6 +49,8 @@ class ChildRun {
   PhaseRecord Measure(const std::string& name, PhaseKind kind, Workload& workload,
                       const PhaseOptions& options);
   uint64_t ShareBytes(double cache_pct) const;
+  double LeastAcceptedShare() const;
+  void ResizeToShare(double cache_pct);
   void ReopenWithShare(double cache_pct);
   CacheTrial TryShare(const std::string& name, double cache_pct);
   CacheTrial TrialOf(double cache_pct, const PhaseRecord& trial) const;

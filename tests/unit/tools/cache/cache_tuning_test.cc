@@ -67,6 +67,19 @@ TEST(CacheTuningTest, NeverLeavesTheRange) {
   EXPECT_EQ(best, kLeastShare);
 }
 
+// Also where the other memory leaves less room than that share.
+TEST(CacheTuningTest, TriesNoShareThatTheEngineRefuses) {
+  for (const double least : {12.0, 40.0}) {
+    ShareSearch search;
+    search.ram_bytes = kGibibyte;
+    search.least = least;
+    search.measure = [](double pct) { return CacheTrial{pct, {100 - pct, 0, 0}, kGibibyte / 2}; };
+    double best = 0;
+    for (const CacheTrial& trial : ClimbShare(search, &best)) EXPECT_GE(trial.cache_pct, least);
+    EXPECT_EQ(best, least);
+  }
+}
+
 // RocksDB in 256 MB held 6 MB beside a small cache, but 33 MB beside a large one, so that the
 // kernel killed the run at 90 %.
 TEST(CacheTuningTest, LeavesRoomForWhatTheAllocatorLoses) {
