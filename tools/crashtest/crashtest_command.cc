@@ -61,11 +61,11 @@ int Crashtest(const CrashtestOptions& options) {
   if (result.stopped) fmt::print("stopped by a signal before all crashes were made\n");
   if (result.failures.size() > 1) fmt::print("{} failures\n", result.failures.size());
   if (result.failures.empty()) {
-    fmt::print("no {} lost, no half transaction, no other difference\n",
-               options.run.engine.durability == Durability::kSync
-                   ? "acknowledged commit"
-                   : fmt::format("commit that was acknowledged {} ms before",
-                                 PromisedAgeMs(options)));
+    fmt::print(
+        "no {} lost, no half transaction, no other difference\n",
+        options.run.engine.durability == Durability::kSync
+            ? "acknowledged commit"
+            : fmt::format("commit that was acknowledged {} ms before", PromisedAgeMs(options)));
   }
   if (!result.failures.empty()) return 1;
   return result.stopped ? kStoppedExitCode : 0;

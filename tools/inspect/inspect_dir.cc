@@ -112,11 +112,11 @@ void CheckAllThere(const std::string& dir, const std::string& run, const nlohman
 
 void RefuseUnfinished(const std::string& dir, const std::string& run,
                       const nlohmann::json& record) {
-  throw Error(Error::kUsage,
-              fmt::format("directory {} holds no whole database: {} says that a load or a backup "
-                          "of {} was begun there, and not finished",
-                          dir, ShownRecord(dir, run),
-                          record.value("engine", std::string("a database"))));
+  throw Error(
+      Error::kUsage,
+      fmt::format("directory {} holds no whole database: {} says that a load or a backup "
+                  "of {} was begun there, and not finished",
+                  dir, ShownRecord(dir, run), record.value("engine", std::string("a database"))));
 }
 
 InspectedDir::InspectedDir(const std::string& dir, const std::string& command, const Door& door) {

@@ -149,8 +149,8 @@ std::string Sentence(const Answer& answer, const Metric& metric, const std::stri
   std::string same = (metric.name == "rate" ? "" : metric.name + " is ") +
                      fmt::format("the same within {:.9g} %", answer.margin * 100);
   if (answer.scale == Scale::kDifference || answer.high - answer.low < 1e-9) return same;
-  return same + fmt::format(" ({} to {})", SignedChangeText(answer.low),
-                            SignedChangeText(answer.high));
+  return same +
+         fmt::format(" ({} to {})", SignedChangeText(answer.low), SignedChangeText(answer.high));
 }
 
 nlohmann::json EffectJson(const Answer& answer) {
