@@ -34,9 +34,6 @@ constexpr uint32_t kLongestWaitMs = 20000;  // maximum wait for openings and clo
 constexpr uint32_t kCheckpointWaitMs = 300;  // maximum wait for the next one to begin
 constexpr double kLongestPartMs = 1000;      // latest moment of a crash in a close or a recovery
 constexpr uint64_t kMostVoidRounds = 5;
-// The time by which a lazy commit may be durable later than two intervals. A busy machine may run
-// the thread that syncs late.
-constexpr uint64_t kLazySlackMs = 500;
 
 class Test {
  public:
@@ -503,12 +500,6 @@ CrashtestResult Test::Run() {
 }
 
 }  // namespace
-
-uint64_t PromisedAgeMs(const CrashtestOptions& options) {
-  const EngineOptions& engine = options.run.engine;
-  if (engine.durability != Durability::kLazy) return 0;
-  return 2 * uint64_t{engine.lazy_interval_ms} + kLazySlackMs;
-}
 
 CrashtestResult RunCrashtest(const CrashtestOptions& options) {
   CheckCrashtest(options);

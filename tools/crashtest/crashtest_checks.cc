@@ -46,4 +46,12 @@ void CheckCrashtest(const CrashtestOptions& options) {
   }
 }
 
+uint64_t PromisedAgeMs(const CrashtestOptions& options) {
+  // A busy machine may run the thread that syncs late.
+  constexpr uint64_t kSlackMs = 500;
+  const EngineOptions& engine = options.run.engine;
+  if (engine.durability != Durability::kLazy) return 0;
+  return 2 * uint64_t{engine.lazy_interval_ms} + kSlackMs;
+}
+
 }  // namespace testbed
