@@ -16,8 +16,9 @@
 // Afterwards the engine's own check must find no fault. Point reads and scans in both directions
 // must find every row of every table and index as the acknowledged transactions left it. The single
 // transaction of a client that was in flight may have happened as a whole, or not at all. With lazy
-// commits, the transactions must be found that had the age of PromisedAgeMs at the crash; of the
-// younger transactions of a client, any number may be lost, but only from the end.
+// commits, the transactions must be found that had the age of PromisedAgeMs (crashtest_checks.h) at
+// the crash; of the younger transactions of a client, any number may be lost, but only from the
+// end.
 //
 // docs/crash-testing.md tells which bugs this finds and which it cannot see.
 #ifndef TESTBED_TOOLS_CRASHTEST_CRASHTEST_H_
@@ -70,11 +71,6 @@ struct CrashtestResult {
   bool stopped = false;
   std::vector<std::string> failures;  // a sentence each; empty when the promise held
 };
-
-// Returns the age in milliseconds that an acknowledged transaction must have at a crash to be
-// promised: 0, or with lazy commits two intervals and half a second. Engines promise one interval
-// when the device keeps up with the syncs; the rest is for a sync that takes longer.
-uint64_t PromisedAgeMs(const CrashtestOptions& options);
 
 // Makes the crashes, with a progress line, and returns the result. When it has failures, the
 // database is kept. Throws Error (kUsage) when the options cannot be honoured.

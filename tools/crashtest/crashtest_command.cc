@@ -8,6 +8,7 @@
 
 #include "device/error.h"
 #include "tools/crashtest/crashtest.h"
+#include "tools/crashtest/crashtest_checks.h"
 #include "tools/output/table.h"
 
 namespace testbed {
