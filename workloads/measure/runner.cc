@@ -200,6 +200,7 @@ std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
     lane.left = quota_.Of(number);
     lane.client = workload_.NewClient(session, number++, threads_ * options_.queue_depth);
     lane.client->set_consume(options_.consume);
+    lane.client->set_verifies_all(options_.verify_every == 1);
   }
   return lanes;
 }
