@@ -248,13 +248,27 @@ std::string_view Dataset::AbsentKey(uint64_t row, char* buffer) const {
   return {buffer, options_.key_size};
 }
 
+// Returns the place of the key among the sorted ones.
+std::optional<uint64_t> Dataset::RankInFile(std::string_view key) const {
+  const auto at =
+      std::lower_bound(sorted_.begin(), sorted_.end(), key,
+                       [this](uint64_t row, std::string_view k) { return keys_[row] < k; });
+  if (at == sorted_.end() || keys_[*at] != key) return std::nullopt;
+  return static_cast<uint64_t>(at - sorted_.begin());
+}
+
+std::optional<uint64_t> Dataset::RankOf(std::string_view key) const {
+  if (options_.order == KeyOrder::kFile) return RankInFile(key);
+  const std::optional<uint64_t> row = RowOf(key);
+  if (!row || *row >= options_.rows) return std::nullopt;
+  return row;
+}
+
 std::optional<uint64_t> Dataset::RowOf(std::string_view key) const {
   if (options_.order == KeyOrder::kFile) {
-    const auto at =
-        std::lower_bound(sorted_.begin(), sorted_.end(), key,
-                         [this](uint64_t row, std::string_view k) { return keys_[row] < k; });
-    if (at == sorted_.end() || keys_[*at] != key) return std::nullopt;
-    return *at;
+    const std::optional<uint64_t> rank = RankInFile(key);
+    if (!rank) return std::nullopt;
+    return sorted_[*rank];
   }
   if (key.size() != options_.key_size) return std::nullopt;
   if (key.find_first_not_of('0', 8) != std::string_view::npos) return std::nullopt;

@@ -103,6 +103,12 @@ class Dataset {
   // Returns the row that has this key. The row may lie beyond rows(), for a row that was inserted
   // after the load. Returns nothing when no row can have the key.
   std::optional<uint64_t> RowOf(std::string_view key) const;
+  // Returns whether the rows' places in the order of their keys are known: hashes would have to be
+  // sorted for it.
+  bool KnowsKeyOrder() const { return options_.order != KeyOrder::kRandom; }
+  // Returns how many rows of the data set, as it is loaded, have a lesser key than this one.
+  // Returns nothing when it is the key of none of these rows. Requires KnowsKeyOrder().
+  std::optional<uint64_t> RankOf(std::string_view key) const;
   // Returns the key of the row's entry in secondary index 0 .. indexes-1: an attribute of 8 bytes,
   // then the primary key. `buffer` has room for max_key_size() + 8 bytes.
   std::string_view IndexKey(uint32_t index, uint64_t row, char* buffer) const;
@@ -142,6 +148,7 @@ class Dataset {
     const uint64_t tag = Mix64(row ^ Mix64(version ^ options_.seed));
     return size == options_.value_size ? tag : Mix64(tag ^ size);
   }
+  std::optional<uint64_t> RankInFile(std::string_view key) const;
   void LoadKeys();
   void TakeColumn();
   void SizeValues();

@@ -133,6 +133,8 @@ class Population {
   // stays so when the population is restored or counted; the blocks then begin at its end.
   void Divide(uint64_t share, uint64_t shares);
   static constexpr uint64_t kInsertBlock = 4096;
+  // Returns whether other processes may insert rows, which this population does not have.
+  bool divided() const { return shares_ > 1; }
 
   // Returns whether it is known which rows exist.
   bool known() const { return known_; }

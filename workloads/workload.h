@@ -98,6 +98,9 @@ class Client {
   // Tells the client, before a call of Execute, whether Verify will check it. It is not called
   // before TakeAnswer, which Verify may check at any time.
   void set_to_verify(bool to_verify) { to_verify_ = to_verify; }
+  // Tells the client, before its first operation, whether all operations are checked (--verify
+  // all), and not a sample of them. Verify may then look at more.
+  void set_verifies_all(bool verifies_all) { verifies_all_ = verifies_all; }
   // Returns whether the last call of Execute(i) or TakeAnswer(i) found the right result. The runner
   // calls it for a sample of the operations, before it asks anything else of the session.
   virtual bool Verify(size_t i) = 0;
@@ -133,6 +136,7 @@ class Client {
  protected:
   // Verify will check the next operation, so Execute must keep what it finds (rows/kept_rows.h).
   bool to_verify_ = false;
+  bool verifies_all_ = false;  // all operations are checked
   Totals totals_;
   // Execute and TakeAnswer pass every value that the engine returns, and every key of a scan, to
   // this consumer.

@@ -88,11 +88,18 @@ class LoadClient : public Client {
     totals_.rows_inserted += t.rows;
   }
 
-  // Reads back the transaction's first document.
+  // Reads back documents of the transaction: all of them where all operations are checked, and the
+  // first one in a sample.
   bool Verify(size_t i) override {
-    const Row& row = rows_[transactions_[i].first];
-    std::string_view value;
-    return session_.Get(table_, KeyOf(row), &value) && value == DocumentOf(row);
+    const Transaction& t = transactions_[i];
+    const size_t end = t.first + (verifies_all_ ? t.rows : 1);
+    for (size_t r = t.first; r < end; ++r) {
+      std::string_view value;
+      if (!session_.Get(table_, KeyOf(rows_[r]), &value) || value != DocumentOf(rows_[r])) {
+        return false;
+      }
+    }
+    return true;
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "workloads/measure/gate.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "workloads/measure/clock.h"
 
@@ -11,8 +12,20 @@ Gate::Gate(int clients, bool closed)
 
 void Gate::Stop() {
   const LockGuard lock(mutex_);
+  if (!Stopping()) stopped_at_ = Clock::Get().Now();
   word_.store(kStopped, std::memory_order_relaxed);
   changed_.notify_all();
+}
+
+uint64_t Gate::StoppedAt() {
+  const LockGuard lock(mutex_);
+  return stopped_at_;
+}
+
+void Gate::AwaitStop(uint64_t ns) {
+  const LockGuard lock(mutex_);
+  if (Stopping()) return;
+  changed_.wait_for(mutex_, std::chrono::nanoseconds(ns));
 }
 
 void Gate::Pause(Client& client) {

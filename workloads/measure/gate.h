@@ -43,8 +43,12 @@ class Gate {
   // Returns whether the client must rest or stop before its next operation.
   bool Halted() const { return word_.load(std::memory_order_relaxed) != kOpen; }
   bool Stopping() const { return word_.load(std::memory_order_relaxed) == kStopped; }
-  // Ends the phase for all clients, even those at rest. Any thread may call it.
+  // Ends the phase for all clients, even those at rest or in AwaitStop. Any thread may call it.
   void Stop();
+  // Returns the time of the first Stop, in ticks. Requires Stopping().
+  uint64_t StoppedAt();
+  // Waits for `ns` nanoseconds, or until Stop. May return earlier.
+  void AwaitStop(uint64_t ns);
 
   // Blocks until the gate is open or the phase is stopped. A client calls it before its first
   // operation and whenever it is halted, and calls Leave after its last operation.
@@ -75,6 +79,7 @@ class Gate {
   Mutex mutex_;
   CondVar changed_;
   std::vector<Client> clients_ GUARDED_BY(mutex_);
+  uint64_t stopped_at_ GUARDED_BY(mutex_) = 0;  // ticks
 };
 
 }  // namespace testbed

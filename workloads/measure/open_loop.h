@@ -8,7 +8,8 @@
 //   ... perform it ...
 //   loop.Record(begin, end, &op);
 //   loop.AddOwnWork(end, checked);  // such as a check of the answer
-//   loop.NoteUndone(left, end);     // when the phase has ended, of those it was asked for
+//   end = loop.End(gate);           // when the thread's operations have ended
+//   loop.NoteUndone(left, end);     // of those it was asked for
 //
 // Times are in ticks of the clock. Not thread-safe.
 #ifndef TESTBED_WORKLOADS_MEASURE_OPEN_LOOP_H_
@@ -75,20 +76,26 @@ class OpenLoop {
   // Returns the time. Sleeps until shortly before, then spins: a sleep overruns by some
   // microseconds, and the harness's lateness must not count as the engine's latency.
   template <typename SetNs>
-  uint64_t Await(const SetNs& set_ns, const Gate& gate) {
-    constexpr uint64_t kSpinNs = 8000;
+  uint64_t Await(const SetNs& set_ns, Gate& gate) {
     const uint64_t due = Next(set_ns);
-    while (true) {
-      const uint64_t now = clock_.Now();
-      if (static_cast<int64_t>(now - due) >= 0 || gate.Stopping()) return now;
-      const uint64_t left = clock_.ToNs(due - now);
-      if (left <= kSpinNs) continue;
-      const timespec pause{0, static_cast<long>(std::min<uint64_t>(left - kSpinNs, 100000000))};
-      ::nanosleep(&pause, nullptr);
+    uint64_t now = clock_.Now();
+    awaits_since_ = now;
+    while (static_cast<int64_t>(now - due) < 0 && !gate.Stopping()) {
+      Sleep(clock_.ToNs(due - now), gate);
+      now = clock_.Now();
     }
+    return now;
   }
   // Notes that the operation that Next or Await moved on to begins now.
   void Begins() { awaits_ = false; }
+  // Returns the time at which the thread ended, which performs no more operations. A thread that
+  // the gate stopped in Await ended at the time of the stop, or of its last operation if that was
+  // later, and not when it noticed the stop: the rate of the phase is its operations divided by its
+  // length.
+  uint64_t End(Gate& gate) const {
+    if (!awaits_ || !gate.Stopping()) return clock_.Now();
+    return std::max(awaits_since_, gate.StoppedAt());
+  }
 
   // Records the latency of the operation from its intended start, unless `op` is null, and how late
   // it began. Own work of the thread since that start is left out.
@@ -137,6 +144,17 @@ class OpenLoop {
  private:
   static constexpr double kMostNoted = 1e6;  // operations, looked at in less than a second
 
+  // Sleeps until shortly before `left` nanoseconds have passed. Only a long sleep is on the gate,
+  // so that the stop ends it: threads that sleep on the gate share its mutex.
+  static void Sleep(uint64_t left, Gate& gate) {
+    constexpr uint64_t kSpinNs = 8000, kLongNs = 20'000'000, kMostNs = 1'000'000'000;
+    if (left <= kSpinNs) return;
+    left = std::min(left - kSpinNs, kMostNs);
+    if (left > kLongNs) return gate.AwaitStop(left);
+    const timespec pause{0, static_cast<long>(left)};
+    ::nanosleep(&pause, nullptr);
+  }
+
   // Records `count` operations that were due at `due` and had not begun at `now`.
   void RecordUndone(uint64_t due, uint64_t now, uint64_t count) {
     const uint64_t waited = clock_.ToNs(now - std::min(due + own_.Since(due), now));
@@ -150,7 +168,8 @@ class OpenLoop {
   Worker& worker_;
   OwnWork own_;
   uint64_t due_ = 0;
-  bool awaits_ = false;  // the operation at due_ has not begun
+  bool awaits_ = false;        // the operation at due_ has not begun
+  uint64_t awaits_since_ = 0;  // time of the last call of Await
 };
 
 }  // namespace testbed

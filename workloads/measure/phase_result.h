@@ -53,8 +53,8 @@ struct PhaseResult {
     uint64_t count = 0, unanswered = 0;
     HistogramCounts latency = {};  // latency of all kinds of operations
   };
-  // The time from the start of the phase to the end of its last thread; in slices, the sum of its
-  // slices.
+  // The time from the start of the phase to the end of its last thread (Worker::end); in slices,
+  // the sum of its slices.
   double seconds = 0;
   int64_t began_ns = 0;  // when the phase started, by CLOCK_MONOTONIC
   std::vector<Op> ops;

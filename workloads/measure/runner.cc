@@ -200,6 +200,7 @@ std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
     lane.left = quota_.Of(number);
     lane.client = workload_.NewClient(session, number++, threads_ * options_.queue_depth);
     lane.client->set_consume(options_.consume);
+    lane.client->set_verifies_all(options_.verify_every == 1);
   }
   return lanes;
 }
@@ -309,7 +310,7 @@ void Phase::ThreadMain(int t) {
     } else {
       Loop<false>(*lanes[0].client, worker, t, open);
     }
-    worker.end = clock_.Now();
+    worker.end = open.End(gate_);
     if (t < threads_ - extra_ && --clients_left_ == 0 && extra_ > 0) gate_.Stop();
     NoteEnded();
     ended = true;
@@ -333,7 +334,6 @@ void Phase::ThreadMain(int t) {
 // Runs on the main thread: wakes each second for the series and the progress callback, and ends the
 // phase in time.
 void Phase::Report() {
-  uint64_t operations = 0;
   double next = 1, last_seconds = 0;
   const uint64_t total = options_.operations != 0 ? options_.operations : workload_.operations();
   const double seconds = workload_.operations() == 0 ? options_.seconds : 0;
@@ -344,10 +344,10 @@ void Phase::Report() {
     if (now >= next) {
       lock.unlock();
       Interval interval = Sample(now);
-      operations += interval.operations;
       if (options_.progress) {
-        double fraction =
-            total != 0 ? static_cast<double>(operations) / static_cast<double>(total) : -1;
+        // `total` is of the clients: a thread in addition to them goes on until they end.
+        const uint64_t done = PerformedBy(workers_, static_cast<size_t>(threads_ - extra_));
+        double fraction = total != 0 ? static_cast<double>(done) / static_cast<double>(total) : -1;
         if (seconds > 0) fraction = std::max(fraction, now / seconds);
         options_.progress({now, &interval,
                            static_cast<double>(interval.operations) / (now - last_seconds),
@@ -360,7 +360,7 @@ void Phase::Report() {
       continue;
     }
     double wait = std::min(next - now, 0.1);
-    if (seconds > 0) wait = std::min(wait, std::max(0.0, seconds - now));
+    if (seconds > now) wait = std::min(wait, seconds - now);  // later, the last thread wakes it
     changed_.wait_for(mutex_, std::chrono::duration<double>(wait));
   }
   // Samples the rest of the last second, so that the series adds up to the phase.

@@ -122,6 +122,16 @@ void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
       std::max(result->backlog_seconds, static_cast<double>(worker.backlog_ns) / 1e9);
 }
 
+uint64_t PerformedBy(const std::vector<std::unique_ptr<Worker>>& workers, size_t threads) {
+  uint64_t performed = 0;
+  for (size_t t = 0; t < threads; ++t) {
+    for (const std::unique_ptr<Worker::Op>& op : workers[t]->ops) {
+      performed += op->count.Get() + op->unanswered.Get();
+    }
+  }
+  return performed;
+}
+
 void AddUndone(const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult* result) {
   HistogramDivider divider(result->ops.size());
   std::vector<HistogramCounts*> parts;

@@ -32,7 +32,9 @@ struct alignas(128) Worker {
   // The session that checks of the thread use. It is null when reads are kept in flight, whose
   // checks use none.
   Session* session = nullptr;
-  uint64_t start = 0, end = 0;  // ticks
+  // The time of the thread's operations, in ticks. A thread that waits for its next operation ends
+  // with the stop of the phase (OpenLoop::End).
+  uint64_t start = 0, end = 0;
   uint64_t preparing = 0;       // ticks in which the thread's clients prepared operations
   uint64_t backlog_ns = 0;
   Client::Totals totals;
@@ -117,6 +119,10 @@ void AddAddresses(const std::vector<ServerAddress>& addresses,
 // Adds the counts of a thread that has ended and worked for `seconds`. `result->ops` has the kinds
 // of operations of the workload.
 void AddWorker(const Worker& worker, double seconds, PhaseResult* result);
+
+// Returns how many operations the first `threads` of the workers have performed so far, those
+// without an answer included.
+uint64_t PerformedBy(const std::vector<std::unique_ptr<Worker>>& workers, size_t threads);
 
 // Adds the operations that the threads had not begun, to the whole and divided among the kinds
 // (PhaseResult::Op::undone). Call it once, after AddWorker has added each thread.

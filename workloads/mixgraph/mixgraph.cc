@@ -30,6 +30,7 @@ struct MixgraphPhase {
   const uint64_t seed;
   TableId table = 0;
   uint64_t number = 0;  // number of this phase on the database (writing_phases.h)
+  TableRows scanned = TableRows::kOthers;  // what is known of the rows that scans find
   std::atomic<uint64_t> puts{0}, value_bytes{0}, seeks{0}, scan_rows{0};
 };
 
@@ -38,6 +39,7 @@ class MixgraphClient : public Client {
   MixgraphClient(MixgraphPhase& phase, Session& session, int thread, int threads)
       : phase_(phase),
         session_(session),
+        alone_(threads == 1),
         random_(Mix64(phase.seed) + static_cast<uint64_t>(thread)),
         times_(phase.options, thread, threads, phase.seed),
         version_(Mix64(phase.seed ^ Mix64(static_cast<uint64_t>(thread) ^ Mix64(phase.number)))),
@@ -99,14 +101,16 @@ class MixgraphClient : public Client {
 
   bool Kept() const override { return kept_.kept(); }
 
-  // The size of the value is not compared: another client may have written a version of another
-  // size.
+  // Another client may have written a version of another size, unless there is none.
   bool Verify(size_t i) override {
     const Step& step = steps_[i];
     if (step.query == QueryModel::kSeek) {
-      return CheckScan(phase_.dataset, session_, RangeOf(step), kept_, false);
+      return CheckScan(phase_.dataset, session_, RangeOf(step), kept_, phase_.scanned);
     }
-    if (step.query == QueryModel::kPut) found_ = session_.Get(phase_.table, step.key, &value_);
+    if (step.query == QueryModel::kPut) {
+      found_ = session_.Get(phase_.table, step.key, &value_);
+      if (alone_) return found_ && value_ == step.value;
+    }
     return found_ && phase_.dataset.Check(step.row, value_);
   }
 
@@ -147,6 +151,7 @@ class MixgraphClient : public Client {
 
   MixgraphPhase& phase_;
   Session& session_;
+  const bool alone_;  // no other client writes in the phase
   Random random_;
   mixgraph::SineTimes times_;
   uint64_t version_;
@@ -190,6 +195,7 @@ class Mixgraph : public Workload {
   void OpenTables(Engine& engine) override {
     phase_.table = engine.OpenTable(kMainTable);
     if (writes()) phase_.number = BeginWritingPhase(writing_phases_);
+    phase_.scanned = UnchangingRows(population_.get());
     if (population_ == nullptr) return;
     const uint64_t rows = dataset_->rows(), there = population_->there().count();
     if (population_->known() && there - population_->there().CountFrom(rows) != rows) {

@@ -49,8 +49,8 @@ class ReadWhileWriting : public Workload {
     writer_->OpenTables(engine);
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
-    Workload& role = thread == threads - 1 ? *writer_ : *readers_;
-    return role.NewClient(session, thread, threads);
+    if (thread < threads - 1) return readers_->NewClient(session, thread, threads);
+    return writer_->NewClient(session, thread, 1);  // it is the only client that writes
   }
   bool bears_lost_answers() const override {
     return readers_->bears_lost_answers() && writer_->bears_lost_answers();

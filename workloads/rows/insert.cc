@@ -54,11 +54,15 @@ class InsertClient : public Client {
     totals_.rows_inserted += t.rows;
   }
 
-  // Reads back the transaction's first row.
+  // Reads back rows of the transaction with their index entries: all of them where all operations
+  // are checked, and the first one in a sample, whose checks are to take little of the phase.
   bool Verify(size_t i) override {
-    const Row& row = rows_[transactions_[i].first];
-    std::string_view value;
-    return session_.Get(tables_[0], row.keys[0], &value) && value == row.value;
+    const Transaction& t = transactions_[i];
+    const size_t end = t.first + (verifies_all_ ? t.rows : 1);
+    for (size_t r = t.first; r < end; ++r) {
+      if (!IsThere(rows_[r])) return false;
+    }
+    return true;
   }
 
  private:
@@ -71,6 +75,16 @@ class InsertClient : public Client {
     std::string_view value;
     size_t bytes = 0;
   };
+
+  // Returns whether the database holds the row and its index entries.
+  bool IsThere(const Row& row) {
+    std::string_view value;
+    if (!session_.Get(tables_[0], row.keys[0], &value) || value != row.value) return false;
+    for (size_t k = 1; k < tables_.size(); ++k) {
+      if (!session_.Get(tables_[k], row.keys[k], &value) || !value.empty()) return false;
+    }
+    return true;
+  }
 
   // Makes the keys and values of the rows in rows_, in the buffer, which has room for them.
   void Fill() {

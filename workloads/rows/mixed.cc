@@ -75,6 +75,7 @@ struct MixedPhase {
   const ScanLengths scan_lengths;
   std::vector<TableId> tables;
   uint64_t number = 0;  // number of this phase on the database (writing_phases.h)
+  TableRows scanned = TableRows::kOthers;  // what is known of the rows that scans find
   // The action for which no row was left, which ends the phase; kActions while the phase goes on.
   std::atomic<Action> missed{kActions};
 
@@ -86,9 +87,11 @@ struct MixedPhase {
 
 class MixedClient : public Client {
  public:
-  MixedClient(MixedPhase& phase, Session& session, int thread)
+  // `alone` says that no other client writes in the phase.
+  MixedClient(MixedPhase& phase, Session& session, int thread, bool alone)
       : phase_(phase),
         dataset_(phase.dataset),
+        alone_(alone),
         session_(session),
         tables_(phase.tables),
         population_(*phase.options.population),
@@ -150,8 +153,9 @@ class MixedClient : public Client {
 
   bool Kept() const override { return kept_.kept(); }
 
-  // No other client erases a row of this batch or inserts again a row that this batch erased.
-  // Another client may have written a later version of a row.
+  // No other client erases a row of this batch, inserts again a row that this batch erased, or
+  // updates a row that this batch inserted. Another client may have written a later version of any
+  // other row.
   bool Verify(size_t i) override {
     const Step& step = steps_[i];
     switch (step.action) {
@@ -163,13 +167,15 @@ class MixedClient : public Client {
             (kept_.size() != 1 || !dataset_.Check(step.row, kept_.value(0)))) {
           return false;
         }
-        [[fallthrough]];
+        return session_.Get(tables_[0], step.keys[0], &value_) &&
+               (alone_ ? value_ == Written(step) : dataset_.Check(step.row, value_));
       case kInsert:
-        return session_.Get(tables_[0], step.keys[0], &value_) && dataset_.Check(step.row, value_);
+        return session_.Get(tables_[0], step.keys[0], &value_) && value_ == step.value &&
+               IndexEntriesAre(true, step);
       case kErase:
-        return !session_.Get(tables_[0], step.keys[0], &value_);
+        return !session_.Get(tables_[0], step.keys[0], &value_) && IndexEntriesAre(false, step);
       default:
-        return CheckScan(dataset_, session_, RangeOf(step), kept_, phase_.May(kInsert));
+        return CheckScan(dataset_, session_, RangeOf(step), kept_, phase_.scanned);
     }
   }
 
@@ -298,6 +304,19 @@ class MixedClient : public Client {
     totals_.user_bytes_written += step.keys[0].size() + value.size();
   }
 
+  // Returns the value that the update which Execute has just performed wrote.
+  std::string_view Written(const Step& step) const {
+    return dataset_.fields() > 1 ? std::string_view(row_) : step.value;
+  }
+
+  // Returns whether the database holds all index entries of the row (`there`), or none of them.
+  bool IndexEntriesAre(bool there, const Step& step) {
+    for (size_t k = 1; k < tables_.size(); ++k) {
+      if (session_.Get(tables_[k], step.keys[k], &value_) != there) return false;
+    }
+    return true;
+  }
+
   // Inserts or erases a row and its index entries in one transaction.
   void WriteRow(const Step& step) {
     const bool erase = step.action == kErase;
@@ -319,6 +338,7 @@ class MixedClient : public Client {
 
   MixedPhase& phase_;
   const Dataset& dataset_;
+  const bool alone_;
   Session& session_;
   const std::vector<TableId>& tables_;
   Population& population_;
@@ -386,9 +406,13 @@ class Mixed : public Workload {
     phase_.tables = OpenDatasetTables(engine, *dataset_);
     if (writes()) phase_.number = BeginWritingPhase(options_.writing_phases);
     phase_.missed.store(kActions);
+    phase_.scanned = phase_.May(kInsert)  ? TableRows::kGrowing
+                     : phase_.May(kErase) ? TableRows::kOthers
+                                          : UnchangingRows(options_.population.get());
   }
-  std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
-    return std::make_unique<MixedClient>(phase_, session, thread);
+  std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
+    const bool alone = threads == 1 && !options_.population->divided();
+    return std::make_unique<MixedClient>(phase_, session, thread, alone);
   }
   std::string EndedBecause() const override {
     static constexpr const char* kWhat[kActions] = {"read",  "update",    "insert",

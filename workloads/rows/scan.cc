@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "workloads/population.h"
+
 namespace testbed {
 namespace {
 
@@ -12,13 +14,23 @@ namespace {
 // is never inserted again, so a row after `last` that exists now existed then, unless it is beyond
 // the data set and a client has inserted it since.
 bool MayEndAt(const Dataset& dataset, Session& session, TableId table, std::string_view last,
-              bool inserts) {
+              TableRows rows) {
   const std::unique_ptr<Cursor> cursor = session.NewCursor(table);
   bool on = cursor->Seek(last);
   if (on && cursor->key() == last) on = cursor->Next();
   if (!on) return true;
   const std::optional<uint64_t> row = dataset.RowOf(cursor->key());
-  return inserts && row && *row >= dataset.rows();
+  return rows == TableRows::kGrowing && row && *row >= dataset.rows();
+}
+
+// Returns whether a scan for `asked` rows of a table with the rows of the data set left none out.
+// The rows that it found have ascending keys, so there are as many as from the first to the last.
+bool LeftNoneOut(const Dataset& dataset, uint64_t asked, const KeptRows& kept) {
+  const uint64_t found = kept.size() + kept.left_out();
+  const std::optional<uint64_t> first = dataset.RankOf(kept.key(0));
+  const std::optional<uint64_t> last = dataset.RankOf(kept.last_key());
+  if (!first || !last || *last - *first + 1 != found) return false;
+  return found == asked || *last + 1 == dataset.rows();
 }
 
 }  // namespace
@@ -39,8 +51,14 @@ uint64_t Scan(Session& session, const ScanRange& range, Consumer* consume, KeptR
   return found;
 }
 
+TableRows UnchangingRows(const Population* population) {
+  const bool loaded = population == nullptr || (population->known() && population->as_loaded() &&
+                                                !population->divided());
+  return loaded ? TableRows::kLoaded : TableRows::kOthers;
+}
+
 bool CheckScan(const Dataset& dataset, Session& session, const ScanRange& range,
-               const KeptRows& kept, bool inserts) {
+               const KeptRows& kept, TableRows rows) {
   if (range.rows == 0) return kept.size() == 0;
   const size_t found = kept.size() + kept.left_out();
   if (kept.size() == 0 || found > range.rows || kept.key(0) != range.from) return false;
@@ -51,7 +69,10 @@ bool CheckScan(const Dataset& dataset, Session& session, const ScanRange& range,
   }
   const std::string_view last = kept.last_key();
   if (kept.left_out() > 0 && last <= kept.key(kept.size() - 1)) return false;
-  return found == range.rows || MayEndAt(dataset, session, range.table, last, inserts);
+  if (rows == TableRows::kLoaded && dataset.KnowsKeyOrder()) {
+    return LeftNoneOut(dataset, range.rows, kept);
+  }
+  return found == range.rows || MayEndAt(dataset, session, range.table, last, rows);
 }
 
 }  // namespace testbed

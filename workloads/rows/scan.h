@@ -12,6 +12,8 @@
 
 namespace testbed {
 
+class Population;
+
 // A scan of at most `rows` rows from the row of the key `from` on.
 struct ScanRange {
   TableId table;
@@ -24,12 +26,23 @@ struct ScanRange {
 // rows it found.
 uint64_t Scan(Session& session, const ScanRange& range, Consumer* consume, KeptRows* kept);
 
+// What is known of the rows that the table holds while it is scanned.
+enum class TableRows : uint8_t {
+  kLoaded,   // the rows of the data set, and no others
+  kOthers,   // some of them are erased, or clients erase some; rows may have been inserted before
+  kGrowing,  // clients insert rows beyond those of the data set meanwhile
+};
+// Returns what is known of the rows in a phase that neither inserts nor erases any. `population`
+// may be null, as WorkloadOptions::population.
+TableRows UnchangingRows(const Population* population);
+
 // Returns whether a scan found the right rows. They must be in order, and each that was kept must
 // have a value of its row. The first row must have the key `from`, which the database holds. There
-// must be range.rows rows, or fewer when the scan reached the last row of the table. `inserts` says
-// that other clients insert rows beyond those of the data set meanwhile.
+// must be range.rows rows, or fewer when the scan reached the last row of the table. The scan must
+// have left out no row between its first and its last one, where that is known: with kLoaded and
+// Dataset::KnowsKeyOrder.
 bool CheckScan(const Dataset& dataset, Session& session, const ScanRange& range,
-               const KeptRows& kept, bool inserts);
+               const KeptRows& kept, TableRows rows);
 
 }  // namespace testbed
 

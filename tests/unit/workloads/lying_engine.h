@@ -29,11 +29,15 @@ class LyingEngine : public Engine {
     kLeftOut,      // a step leaves a row out
     kNotFound,     // a Get finds no row
     kWrongOld,     // the last byte of each value is another one until the row is written anew
+    kLostPut,      // a Put writes nothing
+    kLostSecond,   // every second Put writes nothing
+    kLostEntry,    // a Put or an Erase of a row with an empty value, an index entry, does nothing
   };
   Lie lie = Lie::kNone;
   uint64_t seeks = 0, steps = 0;   // calls that positioned and that moved a cursor
   std::vector<uint64_t> expected;  // what each call of Cursor::Expect told
   uint64_t gets = 0, takes = 0;    // calls of Get, and of TakeEach, which calls Get
+  uint64_t puts = 0;
 
   std::string name() const override { return "lying"; }
   TableId OpenTable(const std::string& table) override {
@@ -137,11 +141,17 @@ class LyingEngine : public Engine {
       Session::TakeEach(id, keys, take);
     }
     void Put(TableId id, std::string_view key, std::string_view value) override {
+      const bool is_second = engine_.puts++ % 2 == 1;
+      if (engine_.lie == Lie::kLostPut || (engine_.lie == Lie::kLostSecond && is_second)) return;
+      if (engine_.lie == Lie::kLostEntry && value.empty()) return;
       engine_.table(id)[std::string(key)] = value;
       written_.emplace(id, key);
     }
     void Erase(TableId id, std::string_view key) override {
-      engine_.table(id).erase(std::string(key));
+      Table& table = engine_.table(id);
+      const auto at = table.find(std::string(key));
+      if (at == table.end() || (engine_.lie == Lie::kLostEntry && at->second.empty())) return;
+      table.erase(at);
     }
     std::unique_ptr<Cursor> NewCursor(TableId id) override {
       return std::make_unique<LyingCursor>(&engine_, id);

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "workloads/measure/clock.h"
+
 namespace testbed {
 namespace {
 
@@ -98,6 +100,33 @@ TEST_F(GateTest, StopWakesClientsThatRest) {
   EXPECT_TRUE(gate.Stopping());
   EXPECT_EQ(gate.Close(), 0);
   EXPECT_EQ(operations_, 0u);
+}
+
+TEST_F(GateTest, StopWakesClientsThatAwaitItAndTellsItsTime) {
+  Gate gate(2);
+  const uint64_t before = Clock::Get().Now();
+  for (int t = 0; t < 2; ++t) {
+    threads_.emplace_back([&gate, t] {
+      gate.Rest(t);
+      while (!gate.Stopping()) gate.AwaitStop(600'000'000'000);
+      gate.Leave(t);
+    });
+  }
+  Sleep(20);
+  gate.Stop();
+  Join();
+  const uint64_t stopped = gate.StoppedAt();
+  EXPECT_GT(stopped, before);
+  EXPECT_LT(stopped, Clock::Get().Now());
+  gate.Stop();
+  EXPECT_EQ(gate.StoppedAt(), stopped) << "the first stop counts";
+  gate.AwaitStop(600'000'000'000);  // returns at once
+}
+
+TEST_F(GateTest, AwaitStopEndsWithItsTime) {
+  Gate gate(1);
+  gate.AwaitStop(1'000'000);
+  EXPECT_FALSE(gate.Stopping());
 }
 
 TEST_F(GateTest, CloseDoesNotWaitForAClientThatHasLeft) {

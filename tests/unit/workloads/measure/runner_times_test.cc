@@ -1,14 +1,18 @@
 // Tests the times that a phase measures: of operations beside checks, and of clients that are due.
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
 
 #include "tests/unit/workloads/measure/map_engine.h"
+#include "workloads/measure/clock.h"
 #include "workloads/measure/runner.h"
+#include "workloads/registry.h"
 
 namespace testbed {
 namespace {
@@ -172,6 +176,94 @@ TEST_F(RunnerTest, TheStartsOfAllTasksAreSpreadOverOneGap) {
   phase.task = 1;
   phase.operations = 1;
   EXPECT_TRUE(InSomeTry([&] { return Read(phase).seconds < 0.9; }));
+}
+
+// Each client performs one operation a second, so most of them wait when the phase ends.
+TEST_F(RunnerTest, AClientThatWaitsForItsNextOperationEndsWithThePhase) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.threads = 8;
+  phase.rate = 8;
+  phase.seconds = 0.21;
+  EXPECT_TRUE(InSomeTry([&] {
+    const PhaseResult result = Read(phase);
+    EXPECT_GE(result.seconds, 0.21);
+    for (const double seconds : result.thread_seconds) EXPECT_LE(seconds, result.seconds);
+    return result.seconds < 0.25 && result.series.back().end_seconds < 0.25;
+  }));
+}
+
+// A wait that the stop does not end, as it is short, is not part of the phase either.
+TEST_F(RunnerTest, AShortWaitDoesNotLengthenThePhase) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.rate = 60;
+  phase.seconds = 0.105;  // the operations are due each 16.7 ms: at 100 and 116.7 ms
+  EXPECT_TRUE(InSomeTry([&] { return Read(phase).seconds < 0.11; }));
+}
+
+TEST_F(RunnerTest, AWriterThatWaitsEndsWithTheReaders) {
+  Load(1, 100);
+  WorkloadOptions options;
+  options.extra = {{"write_rate", "1"}};
+  PhaseOptions phase;
+  phase.operations = 100;
+  phase.verify_every = 0;
+  EXPECT_TRUE(InSomeTry([&] {
+    const PhaseResult result =
+        RunPhase(engine_, *FindWorkload("readwhilewriting").make(dataset_, options), phase);
+    return result.seconds < 0.05 && result.series.back().end_seconds < 0.05;
+  }));
+}
+
+// A workload whose operation takes 400 ms.
+class LongClient : public SlowClient {
+ public:
+  LongClient() : SlowClient(0) {}
+  void Execute(size_t) override { std::this_thread::sleep_for(std::chrono::milliseconds(400)); }
+};
+class LongWorkload : public SlowWorkload {
+ public:
+  LongWorkload() : SlowWorkload(0) {}
+  std::unique_ptr<Client> NewClient(Session&, int, int) override {
+    return std::make_unique<LongClient>();
+  }
+};
+
+// Returns the processor time of the calling thread.
+uint64_t OwnCpuNs() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+// The main thread's processor time is part of that of the run.
+TEST_F(RunnerTest, TheLastOperationsAreAwaitedWithoutProcessorTime) {
+  Clock::Get();  // its calibration takes time
+  LongWorkload workload;
+  PhaseOptions phase;
+  phase.seconds = 0.05;
+  phase.verify_every = 0;
+  const uint64_t before = OwnCpuNs();
+  EXPECT_GE(RunPhase(engine_, workload, phase).seconds, 0.39);
+  EXPECT_LT(OwnCpuNs() - before, 100'000'000u);
+}
+
+// The writer has no share of --operations. Its updates, which are many more than the reads, made
+// the phase look done at once.
+TEST_F(RunnerTest, TheShareThatIsDoneIsOfTheOperationsAskedFor) {
+  Load(1, 100);
+  engine_.pause_ns = 10'000'000;
+  PhaseOptions phase;
+  phase.operations = 200;  // these take the reader 2 seconds
+  phase.verify_every = 0;
+  double done = -1;
+  phase.progress = [&done](const PhaseOptions::Progress& progress) {
+    if (done < 0) done = progress.fraction;
+  };
+  RunPhase(engine_, *FindWorkload("readwhilewriting").make(dataset_, {}), phase);
+  EXPECT_GT(done, 0);
+  EXPECT_LT(done, 0.9);
 }
 
 }  // namespace
