@@ -35,7 +35,7 @@ struct alignas(128) Worker {
   // The time of the thread's operations, in ticks. A thread that waits for its next operation ends
   // with the stop of the phase (OpenLoop::End).
   uint64_t start = 0, end = 0;
-  uint64_t preparing = 0;       // ticks in which the thread's clients prepared operations
+  uint64_t preparing = 0;  // ticks in which the thread's clients prepared operations
   uint64_t backlog_ns = 0;
   Client::Totals totals;
   std::string first_wrong;

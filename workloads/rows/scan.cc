@@ -52,8 +52,8 @@ uint64_t Scan(Session& session, const ScanRange& range, Consumer* consume, KeptR
 }
 
 TableRows UnchangingRows(const Population* population) {
-  const bool loaded = population == nullptr || (population->known() && population->as_loaded() &&
-                                                !population->divided());
+  const bool loaded = population == nullptr ||
+                      (population->known() && population->as_loaded() && !population->divided());
   return loaded ? TableRows::kLoaded : TableRows::kOthers;
 }
 
