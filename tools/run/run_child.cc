@@ -147,6 +147,16 @@ bool ChildRun::IsLast() const {
   return current_ + 1 == static_cast<size_t>(others);
 }
 
+// Returns whether the database is checked after the current phase, which is of the given kind. A
+// check reads the whole database, which changes what the caches hold. So it runs after the last
+// load and at the end of the run, and neither between loads nor between measured phases.
+bool ChildRun::IsChecked(PhaseKind kind) const {
+  if (kind != PhaseKind::kLoad) return kind == PhaseKind::kMeasure && IsLast();
+  const auto loads = std::count_if(plan_.phases.begin(), plan_.phases.end(),
+                                   [](const auto& name) { return FindWorkload(name).loads; });
+  return loads_ == static_cast<size_t>(loads);
+}
+
 PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload& workload,
                               const PhaseOptions& options) {
   ReportBeginning(name);
@@ -190,10 +200,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   NoteMemory(after, &phase);
   phase.seconds = result.seconds;
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
-  // A check reads the whole database, which changes what the caches hold, so it runs only where no
-  // measured phase follows.
-  const bool check = kind == PhaseKind::kLoad || (kind == PhaseKind::kMeasure && IsLast());
-  const std::string wrong = check && !result.partial ? Check(workload) : "";
+  const std::string wrong = IsChecked(kind) && !result.partial ? Check(workload) : "";
   phase.work->details = workload.Details();
   if (model) phase.readahead = Readahead(result.operations());
   if (held.samples != 0) {
@@ -366,7 +373,7 @@ void ChildRun::RunSlices(const std::string& name, Workload& workload) {
 
 void ChildRun::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
-  if (!info.loads) ++current_;
+  ++(info.loads ? loads_ : current_);
   if (info.only_settles) return Settle();
   workload_.popular_rows = info.loads ? 1 : options_.OwnPopular(current_);
   WorkloadOptions workload_options = workload_;

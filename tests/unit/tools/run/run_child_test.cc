@@ -14,10 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "device/account/ledger.h"
 #include "device/file/page_cache.h"
 #include "device/machine/memory_budget.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tools/options.h"
+#include "workloads/measure/runner.h"
 
 namespace testbed {
 namespace {
@@ -124,6 +126,33 @@ TEST_F(RunChildTest, APhaseHasTheHitsOfTheLimitThatCameInIt) {
   const json run = ExecuteRun(options, plan, HitOnce, talk);
   EXPECT_FALSE(run.contains("error")) << run["error"];
   EXPECT_EQ(hits, (std::vector<uint64_t>{5, 5}));
+}
+
+// A check reads the whole database, so that a round after it would find other pages in the cache,
+// and would not write the changed pages that the check has evicted.
+TEST_F(RunChildTest, RoundsThatLoadAreCheckedOnceAfterTheLast) {
+  // So few operations are checked that each check is one of a whole database.
+  RunOptions options = ParseRunOptions(
+      {"--engine", "btree", "--rows", "2000", "--workload", "concurrent-inserts:3",
+       "--verify-every", "1000000", "--account", "file", "--quiet", "--dir", dir_});
+  options.Resolve();
+  RunPlan plan;
+  plan.phases = options.workloads;
+  plan.label = "test";
+  plan.engine_dir = dir_ + "/db";
+  fs::create_directory(plan.engine_dir);
+  const auto checks = [] { return Ledger::Get().Counts().ops[VerifyOp().id].operations; };
+  const uint64_t before = checks();
+  std::vector<uint64_t> after_round;
+  RunTalk talk;
+  talk.offer = [](const json&) { return false; };
+  talk.await = [] { return json::object(); };
+  talk.report = [&](const json& line) {
+    if (line.contains("phase")) after_round.push_back(checks() - before);
+  };
+  const json run = ExecuteRun(options, plan, [] { return false; }, talk);
+  EXPECT_FALSE(run.contains("error")) << run["error"];
+  EXPECT_EQ(after_round, (std::vector<uint64_t>{0, 0, 1}));
 }
 
 // The kernel drops no page that is mapped, so the run must close the engine first.
