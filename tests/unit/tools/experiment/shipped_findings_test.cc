@@ -440,6 +440,23 @@ TEST(ShippedConcurrentInsertsTest, SettingsAreThoseOfThePost) {
   }
 }
 
+// Once, memory after the 12th period was compared with the nodes of the load, of which a database
+// that is cached holds many times as many by then.
+TEST(ShippedLinkbenchTest, MemoryForTheDatabaseIsComparedWithItsSizeAtThatMoment) {
+  const Experiment e = LoadExperiment("linkbench");
+  const auto found = std::find_if(e.findings.begin(), e.findings.end(),
+                                  [](const Finding& finding) { return finding.id == "E6"; });
+  ASSERT_NE(found, e.findings.end());
+  ASSERT_FALSE(found->parts.empty());
+  const Statement statement(
+      found->parts[0].holds, [&](const std::string& name) { return e.FindMetric(name) != nullptr; },
+      [](const Selection&) { return Statement::Groups{{0}}; });
+  EXPECT_FALSE(statement.figures().empty());
+  for (const Statement::Figure& figure : statement.figures()) {
+    EXPECT_TRUE(figure.metric.ends_with("_12")) << figure.metric;
+  }
+}
+
 std::vector<std::string> Shipped() {
   std::vector<std::string> names;
   for (const auto& [name, text] : ShippedExperiments()) names.push_back(name);
