@@ -140,6 +140,17 @@ bool ChildRun::MayStillWork() const {
   return last_kind_ && *last_kind_ != PhaseKind::kLoad && *last_kind_ != PhaseKind::kSettle;
 }
 
+// Returns whether the current phase, of the given kind, is one of several periods of a long run:
+// phases of one workload, one behind the other, that writes and leaves the engine its work. All
+// periods are read alike, so the last one ends at once, too.
+bool ChildRun::IsPeriod(PhaseKind kind, const Workload& workload) const {
+  if (kind != PhaseKind::kMeasure && kind != PhaseKind::kWarmUp) return false;
+  if (!workload.writes() || workload.settles()) return false;
+  const std::vector<std::string>& all = plan_.phases;
+  const size_t i = loads_ + current_;  // of the current phase, which does not load
+  return (i > 0 && all[i - 1] == all[i]) || (i + 1 < all.size() && all[i + 1] == all[i]);
+}
+
 // Returns whether no phase of the run comes after the current one.
 bool ChildRun::IsLast() const {
   const auto others = std::count_if(plan_.phases.begin(), plan_.phases.end(),
@@ -175,7 +186,8 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   ReturnFreeMemory();  // the caches of this phase may use what the last one freed
   const bool follows = kind != PhaseKind::kLoad && (searching_ || options_.at_once);
   const bool goes_on = follows && (kind == PhaseKind::kTune || (options_.at_once && !IsLast()));
-  const Reading before = ReadBorder(follows && MayStillWork());
+  const bool period = IsPeriod(kind, workload);
+  const Reading before = ReadBorder((follows || period) && MayStillWork());
   NoteLimitHits();
   // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
@@ -196,7 +208,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
-  const Reading after = ReadBorder(goes_on);
+  const Reading after = ReadBorder(goes_on || period);
   NoteMemory(after, &phase);
   phase.seconds = result.seconds;
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
