@@ -43,6 +43,9 @@ struct WorkloadInfo {
   // The workload has no operations. In its place the run lets the engine come to rest
   // (rows/settle.h).
   bool only_settles = false;
+  // The workload does nothing but check the database: it reads all of it, which tells nothing of
+  // the work that the database is for.
+  bool only_checks = false;
   // Returns whether each client has tables of its own with these options, named by its number, so
   // that --databases spreads them. Null: never.
   bool (*spreads)(const Dataset&, const WorkloadOptions&) = nullptr;

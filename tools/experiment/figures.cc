@@ -6,9 +6,10 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <numeric>
 #include <vector>
+
+#include "workloads/registry.h"
 
 namespace testbed {
 namespace {
@@ -105,33 +106,52 @@ void FlattenSettled(const Phases& phases, size_t phase, const std::string& path,
   if (std::isfinite(bytes)) (*figures)[path + ".write_bytes_with_settle"] = bytes;
 }
 
+// Returns whether the phase did nothing but check the database.
+bool OnlyChecks(const json& phase) {
+  const std::string name = phase.value("name", "");
+  return std::any_of(Workloads().begin(), Workloads().end(), [&name](const WorkloadInfo& info) {
+    return info.only_checks && info.name == name;
+  });
+}
+
+// Returns the index of the last measured phase, which is one that only checks when there is no
+// other; the number of phases when none is measured.
+size_t LastMeasured(const Phases& phases) {
+  const size_t none = phases.size();
+  size_t last = none, last_check = none;
+  for (size_t i = 0; i < phases.size(); ++i) {
+    if (phases[i]->value("kind", "") != "measure") continue;
+    (OnlyChecks(*phases[i]) ? last_check : last) = i;
+  }
+  return last != none ? last : last_check;
+}
+
 // Adds the figures of the last measured phase, whatever its workload, as "measured", and those of
 // its most frequent operation as "measured.operation".
 void FlattenMeasured(const Phases& phases, Figures* figures) {
-  const auto found = std::find_if(phases.rbegin(), phases.rend(), [](const json* phase) {
-    return phase->value("kind", "") == "measure";
-  });
-  if (found == phases.rend()) return;
-  const json& last = **found;
+  const size_t index = LastMeasured(phases);
+  if (index == phases.size()) return;
+  const json& last = *phases[index];
   for (const auto& [key, value] : last.items()) {
     if (key != "series") Flatten(value, "measured." + FigureName(key), figures);
   }
-  const auto index = static_cast<size_t>(std::distance(found, phases.rend())) - 1;
   FlattenSettled(phases, index, "measured", figures);
   const json* most = MostFrequent(ListOf(last, "operations"));
   if (most != nullptr) Flatten(*most, "measured.operation", figures);
 }
 
+// Adds the memory that the run held: in measured phases, without those any load, and without loads
+// a check. A check reads the whole database, so that the page cache fills whatever the work needs.
 void FlattenHeld(const Phases& phases, Figures* figures) {
   struct Held {
     double mean = 0;        // largest mean of a phase, in bytes
     double mean_share = 0;  // the same as a share of --ram; 0: --ram is not known
     double share = 0;       // largest share of --ram held at any moment
   };
-  std::map<std::string, Held> most;  // by kind of phase
+  std::map<std::string, Held> most;  // by kind of phase, or "check"
   for (const json* phase : phases) {
     const json memory = phase->value("memory", json::object());
-    Held& of_kind = most[phase->value("kind", "")];
+    Held& of_kind = most[OnlyChecks(*phase) ? "check" : phase->value("kind", "")];
     const double mean = memory.value("held_mean", 0.0), limit = memory.value("limit", 0.0);
     if (mean > of_kind.mean) {
       of_kind.mean = mean;
@@ -139,7 +159,10 @@ void FlattenHeld(const Phases& phases, Figures* figures) {
     }
     if (limit > 0) of_kind.share = std::max(of_kind.share, memory.value("held_most", 0.0) / limit);
   }
-  const Held& held = most[most["measure"].mean > 0 ? "measure" : "load"];
+  const char* const kind = most["measure"].mean > 0 ? "measure"
+                           : most["load"].mean > 0  ? "load"
+                                                    : "check";
+  const Held& held = most[kind];
   if (held.mean <= 0) return;
   (*figures)["held.bytes"] = held.mean;
   if (held.mean_share > 0) (*figures)["held.share"] = held.mean_share;

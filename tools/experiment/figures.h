@@ -18,9 +18,11 @@ namespace testbed {
 //   right behind it, other programs' apart; the settle of a shared load counts, too.
 // - A list of numbers becomes .count, .min, .max and .sum; an object with a "name" is named by it.
 // - The last measured phase is also "measured", and its most frequent operation is also
-//   "measured.operation": of about equally frequent ones the first.
+//   "measured.operation": of about equally frequent ones the first. A phase that only checks the
+//   database (WorkloadInfo::only_checks) is measured when there is no other.
 // - "held.bytes" is the memory that the run held (docs/results.md, "held_mean") in the measured
-//   phase that held most, or in the load that held most when no other phase was measured.
+//   phase that held most, or in the load that held most when no other phase was measured. A phase
+//   that only checks the database counts when there is neither.
 // - "held.share" is "held.bytes" as a share of --ram.
 // - "held.full" is 1 when such a phase held nearly all of --ram at some moment; otherwise 0.
 // - "loaded.rows" is the number of rows that all loads of the run inserted.

@@ -140,11 +140,32 @@ bool ChildRun::MayStillWork() const {
   return last_kind_ && *last_kind_ != PhaseKind::kLoad && *last_kind_ != PhaseKind::kSettle;
 }
 
+// Returns whether the current phase, of the given kind, is one of several periods of a long run:
+// phases of one workload, one behind the other, that writes and leaves the engine its work. All
+// periods are read alike, so the last one ends at once, too.
+bool ChildRun::IsPeriod(PhaseKind kind, const Workload& workload) const {
+  if (kind != PhaseKind::kMeasure && kind != PhaseKind::kWarmUp) return false;
+  if (!workload.writes() || workload.settles()) return false;
+  const std::vector<std::string>& all = plan_.phases;
+  const size_t i = loads_ + current_;  // of the current phase, which does not load
+  return (i > 0 && all[i - 1] == all[i]) || (i + 1 < all.size() && all[i + 1] == all[i]);
+}
+
 // Returns whether no phase of the run comes after the current one.
 bool ChildRun::IsLast() const {
   const auto others = std::count_if(plan_.phases.begin(), plan_.phases.end(),
                                     [](const auto& name) { return !FindWorkload(name).loads; });
   return current_ + 1 == static_cast<size_t>(others);
+}
+
+// Returns whether the database is checked after the current phase, which is of the given kind. A
+// check reads the whole database, which changes what the caches hold. So it runs after the last
+// load and at the end of the run, and neither between loads nor between measured phases.
+bool ChildRun::IsChecked(PhaseKind kind) const {
+  if (kind != PhaseKind::kLoad) return kind == PhaseKind::kMeasure && IsLast();
+  const auto loads = std::count_if(plan_.phases.begin(), plan_.phases.end(),
+                                   [](const auto& name) { return FindWorkload(name).loads; });
+  return loads_ == static_cast<size_t>(loads);
 }
 
 PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload& workload,
@@ -165,7 +186,8 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   ReturnFreeMemory();  // the caches of this phase may use what the last one freed
   const bool follows = kind != PhaseKind::kLoad && (searching_ || options_.at_once);
   const bool goes_on = follows && (kind == PhaseKind::kTune || (options_.at_once && !IsLast()));
-  const Reading before = ReadBorder(follows && MayStillWork());
+  const bool period = IsPeriod(kind, workload);
+  const Reading before = ReadBorder((follows || period) && MayStillWork());
   NoteLimitHits();
   // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
@@ -186,14 +208,11 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
-  const Reading after = ReadBorder(goes_on);
+  const Reading after = ReadBorder(goes_on || period);
   NoteMemory(after, &phase);
   phase.seconds = result.seconds;
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
-  // A check reads the whole database, which changes what the caches hold, so it runs only where no
-  // measured phase follows.
-  const bool check = kind == PhaseKind::kLoad || (kind == PhaseKind::kMeasure && IsLast());
-  const std::string wrong = check && !result.partial ? Check(workload) : "";
+  const std::string wrong = IsChecked(kind) && !result.partial ? Check(workload) : "";
   phase.work->details = workload.Details();
   if (model) phase.readahead = Readahead(result.operations());
   if (held.samples != 0) {
@@ -366,7 +385,7 @@ void ChildRun::RunSlices(const std::string& name, Workload& workload) {
 
 void ChildRun::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
-  if (!info.loads) ++current_;
+  ++(info.loads ? loads_ : current_);
   if (info.only_settles) return Settle();
   workload_.popular_rows = info.loads ? 1 : options_.OwnPopular(current_);
   WorkloadOptions workload_options = workload_;

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 
 #include "device/error.h"
 
@@ -119,6 +120,25 @@ std::vector<CpuProfile::Function> ParsePerfReport(std::string_view report) {
   std::stable_sort(functions.begin(), functions.end(),
                    [](const auto& a, const auto& b) { return a.share > b.share; });
   return functions;
+}
+
+bool ReadsAttributes(const CpuProfile::Function& sampled) {
+  const std::string_view name = sampled.name;
+  if (sampled.program.starts_with("libbson")) {
+    // Most functions of libbson have no symbol, and perf gives their addresses. Of those that have
+    // one, the others write documents.
+    return name.starts_with("0x") || name.find("bson_iter") != std::string_view::npos;
+  }
+  const auto has = [name](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  };
+  // Mangled names have the length of each part of a name before it.
+  static constexpr std::string_view kWriters[] = {"Builder", "6Encode", "7Project", "7PutHead",
+                                                  "8Finished"};
+  static constexpr std::string_view kReaders[] = {"BsonCodec", "CborCodec",   "buffersCodec",
+                                                  "nlohmann",  "flexbuffers", "flatbuffers"};
+  return std::none_of(std::begin(kWriters), std::end(kWriters), has) &&
+         std::any_of(std::begin(kReaders), std::end(kReaders), has);
 }
 
 bool IsAllocation(const CpuProfile::Function& sampled) {

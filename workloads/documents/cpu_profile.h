@@ -50,6 +50,10 @@ std::vector<CpuProfile::Function> ParsePerfReport(std::string_view report);
 // Returns whether the function is malloc, free, or one of the functions that implement them: a
 // known name, or any function of tcmalloc.
 bool IsAllocation(const CpuProfile::Function& sampled);
+// Returns whether the function reads the attributes of a document. Functions of the C library that
+// compare or measure strings do not count: engines compare keys with them, and perf records no
+// callers.
+bool ReadsAttributes(const CpuProfile::Function& sampled);
 
 }  // namespace testbed
 

@@ -388,16 +388,6 @@ class QueryClient : public Client {
   uint64_t not_of_queries_ = 0, bytes_not_of_queries_ = 0;
 };
 
-// Returns whether a function parses attributes or compares their names.
-bool ReadsAttributes(const CpuProfile::Function& function) {
-  if (function.program.starts_with("libbson")) return true;  // most of its functions have no symbol
-  for (const char* part : {"BsonCodec", "CborCodec", "buffersCodec", "nlohmann", "flexbuffers",
-                           "flatbuffers", "strlen", "memcmp"}) {
-    if (function.name.find(part) != std::string::npos) return true;
-  }
-  return false;
-}
-
 json ProfileJson(const std::vector<CpuProfile::Function>& functions) {
   constexpr size_t kShown = 20;
   double allocation = 0, parse = 0;

@@ -32,6 +32,7 @@ std::vector<WorkloadInfo> LinkbenchWorkloads() {
   all[0].loads = true;
   all[2].extra_options = LinkbenchOptions();
   all[3].reads_only = true;
+  all[3].only_checks = true;
   all[3].run_options = {};
   return all;
 }

@@ -75,7 +75,9 @@ class ChildRun {
   std::optional<RateCurve> ShapeRate(PhaseOptions* phase) const;
   Reading ReadBorder(bool at_once) const;
   bool MayStillWork() const;
+  bool IsPeriod(PhaseKind kind, const Workload& workload) const;
   bool IsLast() const;
+  bool IsChecked(PhaseKind kind) const;
   bool IsGuest() const { return plan_.tasks != nullptr && plan_.tasks->index() > 0; }
   bool IsOfAllTasks(PhaseKind kind) const {
     return plan_.tasks != nullptr && kind != PhaseKind::kLoad;
@@ -106,6 +108,7 @@ class ChildRun {
   uint64_t limit_hits_ = 0;              // hits of the budget's limit before the current phase
   uint64_t drawing_ = 0;                 // number of workloads so far that drew their rows
   bool searching_ = false;               // --find-rate, until the phase at the found rate begins
+  size_t loads_ = 0;                     // number of the loads so far, with the current one
   size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
   // In a run of several tasks: whether MeetLoaded has met the others, the schema of task 0, and the
   // meetings around the last phase of all tasks.

@@ -440,6 +440,54 @@ TEST(ShippedConcurrentInsertsTest, SettingsAreThoseOfThePost) {
   }
 }
 
+// Everything was cached where it was published. With a fixed number of documents those of many
+// attributes were larger than memory, and the rates of reading them were judged all the same.
+TEST(ShippedNthAttributeTest, RatesAreJudgedWhereNothingIsReadFromTheDevice) {
+  const Experiment e = LoadExperiment("nth-attribute");
+  for (const char* scale : {"small", "full"}) {
+    const std::vector<Cell> cells = PlanCells(e, {scale, {}, {}, {}, 1});
+    const auto cells_of = [&](const std::string& expression) {
+      const Statement statement(
+          expression, [&](const std::string& name) { return e.FindMetric(name) != nullptr; },
+          [&](const Selection& selection) {
+            return MatchingGroups(cells, selection.where,
+                                  [&](size_t i) { return cells[i].planned(); });
+          });
+      std::set<size_t> all;
+      for (const Statement::Figure& figure : statement.figures()) all.insert(figure.cell);
+      return all;
+    };
+    for (const Finding& finding : e.findings) {
+      if (finding.id == "B4") continue;  // not of the post
+      for (const FindingPart& part : finding.parts) {
+        const std::string where = finding.id + " at " + scale + ": " + part.says;
+        ASSERT_NE(part.needs.find("reads_per_query["), std::string::npos) << where;
+        const std::set<size_t> judged = cells_of(part.holds), cached = cells_of(part.needs);
+        EXPECT_FALSE(judged.empty()) << where;
+        EXPECT_TRUE(std::includes(cached.begin(), cached.end(), judged.begin(), judged.end()))
+            << where;
+      }
+    }
+  }
+}
+
+// Once, memory after the 12th period was compared with the nodes of the load, of which a database
+// that is cached holds many times as many by then.
+TEST(ShippedLinkbenchTest, MemoryForTheDatabaseIsComparedWithItsSizeAtThatMoment) {
+  const Experiment e = LoadExperiment("linkbench");
+  const auto found = std::find_if(e.findings.begin(), e.findings.end(),
+                                  [](const Finding& finding) { return finding.id == "E6"; });
+  ASSERT_NE(found, e.findings.end());
+  ASSERT_FALSE(found->parts.empty());
+  const Statement statement(
+      found->parts[0].holds, [&](const std::string& name) { return e.FindMetric(name) != nullptr; },
+      [](const Selection&) { return Statement::Groups{{0}}; });
+  EXPECT_FALSE(statement.figures().empty());
+  for (const Statement::Figure& figure : statement.figures()) {
+    EXPECT_TRUE(figure.metric.ends_with("_12")) << figure.metric;
+  }
+}
+
 std::vector<std::string> Shipped() {
   std::vector<std::string> names;
   for (const auto& [name, text] : ShippedExperiments()) names.push_back(name);

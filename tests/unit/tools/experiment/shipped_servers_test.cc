@@ -239,6 +239,22 @@ TEST(ShippedServersTest, WhatWasPublishedForInnodbIsJudgedOnEach) {
   }
 }
 
+// Before MariaDB 10.3 testbed keeps secondary indexes as tables, whose changes InnoDB does not
+// buffer. What was published of inserts into an InnoDB with secondary indexes says nothing of them.
+TEST(ShippedServersTest, InsertsWithIndexesAreJudgedOnServersThatKeepThem) {
+  for (const char* name : {"concurrent-inserts", "insert-benchmark"}) {
+    const Experiment e = LoadExperiment(name);
+    std::set<std::string> judged;
+    for (const Again& again : e.again) {
+      for (const auto& [replaced, label] : again.instead) judged.insert(label);
+    }
+    EXPECT_TRUE(judged.contains("mariadb")) << name;
+    for (const char* label : {"mariadb-10.1", "mariadb-10.2"}) {
+      EXPECT_FALSE(judged.contains(label)) << name << " " << label;
+    }
+  }
+}
+
 TEST(ShippedServersTest, TheFindingsOfInnodbAreJudgedByHandlerAndBySelect) {
   const Experiment e = LoadExperiment("read-size");
   const auto ids = [&](const std::string& name) {

@@ -1,4 +1,4 @@
-// Tests the parser of perf's report.
+// Tests the parser of perf's report, and what its functions are counted as.
 #include "workloads/documents/cpu_profile.h"
 
 #include <gtest/gtest.h>
@@ -34,6 +34,32 @@ TEST(CpuProfileTest, AllocationIsKnownByItsNames) {
   EXPECT_TRUE(IsAllocation({"0x000000000001b3c0", "libtcmalloc_minimal.so.4.5.10", 0}));
   for (const char* name : {"freelist", "memcpy", "bson_iter_next", "_ZN4free3fooEv", ""}) {
     EXPECT_FALSE(IsAllocation({name, "testbed", 0})) << name;
+  }
+}
+
+// Engines compare their keys with functions of the C library, which were counted as reading
+// attributes; so were libbson's functions that make the answer.
+TEST(CpuProfileTest, ReadingAttributesIsNeitherComparingKeysNorWriting) {
+  for (const char* name : {"bson_iter_next", "bson_iter_key_len", "0x0000000000018a2f"}) {
+    EXPECT_TRUE(ReadsAttributes({name, "libbson-1.0.so.0.0.0", 0})) << name;
+  }
+  for (const char* name : {"bson_append_int64", "bson_reinit", "bson_get_data"}) {
+    EXPECT_FALSE(ReadsAttributes({name, "libbson-1.0.so.0.0.0", 0})) << name;
+  }
+  for (const char* name : {"__memcmp_avx2_movbe", "__strlen_avx2", "memcmp", "strlen"}) {
+    EXPECT_FALSE(ReadsAttributes({name, "libc.so.6", 0})) << name;
+  }
+  for (const char* name :
+       {"_ZN7testbed12_GLOBAL__N_19BsonCodec5MatchESt17basic_string_viewIcSt11char_traitsIcEEll",
+        "_ZN8nlohmann16json_abi_v3_11_26detail13binary_readerE",
+        "_ZNK11flexbuffers9ReferenceixEm"}) {
+    EXPECT_TRUE(ReadsAttributes({name, "testbed", 0})) << name;
+  }
+  for (const char* name :
+       {"_ZN7testbed12_GLOBAL__N_19BsonCodec7ProjectEv", "_ZN11flexbuffers7Builder6FinishEv",
+        "_ZN7testbed12_GLOBAL__N_19CborCodec7PutHeadEhmPNSt7__cxx1112basic_stringIcEE",
+        "_ZN7testbed5btree4Tree3GetEv", "0x000000000001b3c0", ""}) {
+    EXPECT_FALSE(ReadsAttributes({name, "testbed", 0})) << name;
   }
 }
 

@@ -1,0 +1,43 @@
+// Tests which phases the figures of a run as a whole are of.
+#include "tools/experiment/figures.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+json Phase(const std::string& name, const std::string& kind, double rate, double held) {
+  return {{"name", name},
+          {"kind", kind},
+          {"rate", rate},
+          {"memory", {{"held_mean", held}, {"held_most", held}, {"limit", 100}}}};
+}
+
+// The walk of a whole database fills the page cache, which the work before it may not need.
+TEST(FiguresTest, ACheckOfTheDatabaseIsNotWhatWasMeasured) {
+  json run;
+  run["phases"] = json::array({Phase("linkbench-load", "load", 3, 70),
+                               Phase("linkbench", "measure", 7, 60),
+                               Phase("linkbench-check", "measure", 1, 99)});
+  const Figures figures = FiguresOf(json::object(), run);
+  EXPECT_EQ(figures.at("held.bytes"), 60);
+  EXPECT_EQ(figures.at("held.full"), 0);
+  EXPECT_EQ(figures.at("measured.rate"), 7);
+  EXPECT_EQ(figures.at("linkbench_check.rate"), 1);
+}
+
+TEST(FiguresTest, ACheckAloneIsWhatWasMeasured) {
+  json run;
+  run["phases"] = json::array({Phase("linkbench-check", "measure", 1, 99)});
+  const Figures figures = FiguresOf(json::object(), run);
+  EXPECT_EQ(figures.at("held.bytes"), 99);
+  EXPECT_EQ(figures.at("measured.rate"), 1);
+}
+
+}  // namespace
+}  // namespace testbed
