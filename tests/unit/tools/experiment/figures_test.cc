@@ -21,9 +21,9 @@ json Phase(const std::string& name, const std::string& kind, double rate, double
 // The walk of a whole database fills the page cache, which the work before it may not need.
 TEST(FiguresTest, ACheckOfTheDatabaseIsNotWhatWasMeasured) {
   json run;
-  run["phases"] = json::array({Phase("linkbench-load", "load", 3, 70),
-                               Phase("linkbench", "measure", 7, 60),
-                               Phase("linkbench-check", "measure", 1, 99)});
+  run["phases"] =
+      json::array({Phase("linkbench-load", "load", 3, 70), Phase("linkbench", "measure", 7, 60),
+                   Phase("linkbench-check", "measure", 1, 99)});
   const Figures figures = FiguresOf(json::object(), run);
   EXPECT_EQ(figures.at("held.bytes"), 60);
   EXPECT_EQ(figures.at("held.full"), 0);

@@ -132,9 +132,9 @@ TEST_F(RunChildTest, APhaseHasTheHitsOfTheLimitThatCameInIt) {
 // and would not write the changed pages that the check has evicted.
 TEST_F(RunChildTest, RoundsThatLoadAreCheckedOnceAfterTheLast) {
   // So few operations are checked that each check is one of a whole database.
-  RunOptions options = ParseRunOptions(
-      {"--engine", "btree", "--rows", "2000", "--workload", "concurrent-inserts:3",
-       "--verify-every", "1000000", "--account", "file", "--quiet", "--dir", dir_});
+  RunOptions options =
+      ParseRunOptions({"--engine", "btree", "--rows", "2000", "--workload", "concurrent-inserts:3",
+                       "--verify-every", "1000000", "--account", "file", "--quiet", "--dir", dir_});
   options.Resolve();
   RunPlan plan;
   plan.phases = options.workloads;
