@@ -152,8 +152,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   ReturnFreeMemory();  // the caches of this phase may use what the last one freed
   const bool follows = kind != PhaseKind::kLoad && (searching_ || options_.at_once);
   const bool goes_on = follows && (kind == PhaseKind::kTune || (options_.at_once && !IsLast()));
-  const bool period = IsPeriod(kind, workload);
-  const Reading before = ReadBorder((follows || period) && MayStillWork());
+  const Reading before = ReadBorder(follows && MayStillWork());
   NoteLimitHits();
   // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
@@ -174,7 +173,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
-  const Reading after = ReadBorder(goes_on || period);
+  const Reading after = ReadBorder(goes_on);
   NoteMemory(after, &phase);
   phase.seconds = result.seconds;
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);

@@ -59,9 +59,8 @@ class Meter {
   // Writes the dirty pages of the database's file system back, charged to writeback, when the
   // account reaches down to the device.
   void WriteBack() const;
-  // Returns the current counts at once, for the borders of slices and of phases between which the
-  // engine must not come to rest: a write-back that is under way is then counted in the slice or
-  // phase in which it ends.
+  // Returns the current counts at once, for the borders of slices: a write-back that is under way
+  // is then counted in the slice in which it ends.
   Reading ReadNow() const;
 
   // Returns the account of what happened between two readings.

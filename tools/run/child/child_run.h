@@ -75,7 +75,6 @@ class ChildRun {
   std::optional<RateCurve> ShapeRate(PhaseOptions* phase) const;
   Reading ReadBorder(bool at_once) const;
   bool MayStillWork() const;
-  bool IsPeriod(PhaseKind kind, const Workload& workload) const;
   bool IsLast() const;
   bool IsChecked(PhaseKind kind) const;
   bool IsGuest() const { return plan_.tasks != nullptr && plan_.tasks->index() > 0; }

@@ -1,12 +1,9 @@
-// Tells what follows from the place of a phase among those of its run: whether the phases beside it
-// let the engine rest, and whether the database may be checked after it.
+// Tells what follows from the place of a phase among those of its run: whether the engine may still
+// work for the phase before it, and whether the database may be checked after it.
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "tools/run/child/child_run.h"
 #include "workloads/registry.h"
-#include "workloads/workload.h"
 
 namespace testbed {
 
@@ -14,17 +11,6 @@ namespace testbed {
 // settle the meter has waited until the device was at rest.
 bool ChildRun::MayStillWork() const {
   return last_kind_ && *last_kind_ != PhaseKind::kLoad && *last_kind_ != PhaseKind::kSettle;
-}
-
-// Returns whether the current phase, of the given kind, is one of several periods of a long run:
-// phases of one workload, one behind the other, that writes and leaves the engine its work. All
-// periods are read alike, so the last one ends at once, too.
-bool ChildRun::IsPeriod(PhaseKind kind, const Workload& workload) const {
-  if (kind != PhaseKind::kMeasure && kind != PhaseKind::kWarmUp) return false;
-  if (!workload.writes() || workload.settles()) return false;
-  const std::vector<std::string>& all = plan_.phases;
-  const size_t i = loads_ + current_;  // of the current phase, which does not load
-  return (i > 0 && all[i - 1] == all[i]) || (i + 1 < all.size() && all[i + 1] == all[i]);
 }
 
 // Returns whether no phase of the run comes after the current one.

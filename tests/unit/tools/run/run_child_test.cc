@@ -155,37 +155,6 @@ TEST_F(RunChildTest, RoundsThatLoadAreCheckedOnceAfterTheLast) {
   EXPECT_EQ(after_round, (std::vector<uint64_t>{0, 0, 1}));
 }
 
-// While the meter waits for the device to come to rest, the engine works without clients.
-TEST_F(RunChildTest, PeriodsOfALongRunFollowEachOtherAtOnce) {
-  RunOptions options = ParseRunOptions({"--engine", "btree", "--rows", "500", "--workload",
-                                        "linkbench-load,linkbench:3", "--workload-option",
-                                        "settle=off", "--operations", "100", "--warmup", "0",
-                                        "--account", "device", "--quiet", "--dir", dir_});
-  options.Resolve();
-  RunPlan plan;
-  plan.phases = options.workloads;
-  plan.label = "test";
-  plan.engine_dir = dir_ + "/db";
-  fs::create_directory(plan.engine_dir);
-  // Each wait begins with a write-back.
-  const auto waits = [] { return Ledger::Get().Counts().ops[kWriteback.id].operations; };
-  const uint64_t before = waits();
-  uint64_t settled = 0;
-  std::vector<uint64_t> since;  // waits from the settle of the load to the end of each period
-  RunTalk talk;
-  talk.offer = [](const json&) { return false; };
-  talk.await = [] { return json::object(); };
-  talk.report = [&](const json& line) {
-    if (!line.contains("phase")) return;
-    if (line["phase"]["name"] == "settle") settled = waits();
-    if (line["phase"]["name"] == "linkbench") since.push_back(waits() - settled);
-  };
-  const json run = ExecuteRun(options, plan, [] { return false; }, talk);
-  EXPECT_FALSE(run.contains("error")) << run["error"];
-  if (settled == before) GTEST_SKIP() << "the directory is on no block device";
-  EXPECT_EQ(since, (std::vector<uint64_t>{1, 1, 1})) << "the first period begins at rest";
-}
-
 // The kernel drops no page that is mapped, so the run must close the engine first.
 TEST_F(RunChildTest, DroppedCachesAreEmptyThoughTheEngineMapsItsFiles) {
   RunOptions options =
