@@ -13,7 +13,7 @@
 #                  (TESTBED_EVERY_IO_MODE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own, 50 kills and 20 power cuts of each server that is installed;
-#                  with lazy commits 20 kills of each engine and, as root, 20 power cuts of each of our own
+#                  with lazy commits 20 kills of seven engines and, as root, 20 power cuts of each of our own
 #   old-servers    the servers of tools/setup/server_releases: their conformance suite, 50 kills and, as root, 20 power
 #                  cuts of each (Maven)
 #   pebble         the tests of the engine pebble in every IO mode, 100 kills and, as root, 20 power cuts (Go)

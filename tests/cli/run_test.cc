@@ -522,7 +522,7 @@ TEST_F(RunTest, CrashtestCutsThePower) {
 }
 
 // Only commits that are younger than two lazy intervals and half a second may be lost. Two engines
-// are enough for the command; KillTest kills each of them.
+// are enough for the command; KillTest kills lazy commits of the others.
 TEST_F(RunTest, CrashtestOfLazyCommits) {
   for (const char* engine : {"btree", "lmdb"}) {
     if (!HasEngine(engine)) continue;

@@ -159,7 +159,8 @@ TEST_F(SweepTest, AtARateTheGridHasTheLatencyThatClientsWaitFor) {
     return Read(directory_ / "s.toml");
   };
   for (const std::string open :
-       {"--rate 500", "--rate 500,900", "--workload 'insert,ycsb-c 9s @ 500'"}) {
+       {"--rate 500", "--rate 500,900", "--workload 'insert,ycsb-c 9s @ 500'",
+        "--workload 'linkbench-load,linkbench 9s @ 500,linkbench-check'"}) {
     const std::string file = saved(open);
     EXPECT_NE(file.find("\"measured.operation.latency_from_intended_us.p99\""), std::string::npos)
         << file;

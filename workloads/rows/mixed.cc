@@ -294,8 +294,9 @@ class MixedClient : public Client {
   void Update(const Step& step) {
     std::string_view value = step.value;
     if (dataset_.fields() > 1) {
-      if (!found_ || value_.size() != dataset_.options().value_size) return;
+      if (!found_) return;
       row_.assign(value_);
+      if (row_.size() != dataset_.options().value_size) return;  // the row stays as it is
       row_.replace(step.field * step.value.size(), step.value.size(), step.value);
       value = row_;
     }
@@ -304,7 +305,8 @@ class MixedClient : public Client {
     totals_.user_bytes_written += step.keys[0].size() + value.size();
   }
 
-  // Returns the value that the update which Execute has just performed wrote.
+  // Returns the value that the row has after the update which Execute has just performed, if it was
+  // found.
   std::string_view Written(const Step& step) const {
     return dataset_.fields() > 1 ? std::string_view(row_) : step.value;
   }

@@ -109,7 +109,9 @@ SweptWorkload MeasuredBy(const std::string& workloads) {
   for (const std::string& part : Split(workloads, ',')) {
     const std::string name = WorkloadNameOf(part);
     const WorkloadInfo& workload = FindKnownWorkload(name);
-    if (workload.only_settles || (workload.loads && !last.loads)) continue;
+    // As in figures.h, a check of the database is measured only when nothing else is.
+    const bool beside = workload.loads || workload.only_checks;
+    if (workload.only_settles || (beside && !last.loads)) continue;
     last.name = name;
     last.loads = workload.loads;
     // The name of a trace may have an @ as well.

@@ -76,5 +76,19 @@ TEST_F(MixedFieldsTest, AnUpdateOfAWrongRowIsSeen) {
   EXPECT_EQ(result.totals.rows_written, 0u);
 }
 
+// mixgraph and replays give rows such values.
+TEST_F(MixedFieldsTest, AnUpdateLeavesARowOfAnotherSizeAsItIs) {
+  auto& table = engine_.table(engine_.OpenTable(kMainTable));
+  char key[16];
+  for (uint64_t row = 0; row < dataset_->rows(); ++row) {
+    std::string& value = table.at(std::string(dataset_->Key(row, key)));
+    value.resize(900);
+    dataset_->SizedValue(row, 1, value.size(), value.data());
+  }
+  const PhaseResult result = Work("update", 100);
+  EXPECT_EQ(result.wrong, 0u) << result.first_wrong;
+  EXPECT_EQ(result.totals.rows_written, 0u);
+}
+
 }  // namespace
 }  // namespace testbed
