@@ -37,7 +37,7 @@ at a time; their sources stand in `tools/experiments/engine-defaults.toml` and `
 cache, on reads that need the device, on inserts in random order, until it is sure that the setting is faster by more than a ninth, so that the defaults
 give less than nine tenths of its rate, or that it is not, or until the time is over. The memory is that of the experiments' scale `small`, since some settings are advised for no less. The databases of the
 reads that need the device and of the inserts are 1.5 times as large as it, not two or three times as in the experiments: a comparison loads four of them for each of its three loads or more, and they must be loaded soon. For reads
-that need the device, B-trees are loaded in the order of keys, and the others in random order; for the rest, all are loaded in random order.
+that need the device, B-trees are loaded in the order of keys, and the others in random order; for the rest, all are loaded in random order. Where reads are measured, lmdb and mdbx, which sync at each commit, load 1000 rows a commit.
 
 A cell is the change of the rate by the setting, with its 95 % interval (of three
 settings at once, in both directions: so it may reach beyond a ninth where `ab` is sure that the setting is not faster by that much); `?` stands where the time was over before it was sure.
@@ -58,6 +58,9 @@ RANDOM_ORDER = ["--key-order", "permuted"]
 # Where the load is not what is measured, and is far larger than the cache, these engines load in the order of keys, as the published benchmarks load their tables. The
 # others gather rows in memory; loaded in the order of keys, their files would not overlap, which no writing workload leaves so.
 B_TREES = ("bf-tree", "btree", "innodb", "lmdb", "mdbx", "mmapv1", "mysql", "postgres", "sqlite", "wiredtiger")
+# These engines sync at each commit, so that a load of single rows takes minutes. Where the load is not what is measured, it commits many rows at once.
+SYNCED_COMMITS = ("lmdb", "mdbx")
+ROWS_TOGETHER = ["--rows-per-transaction", "1000"]
 FEW_ROWS = ["--rows", "1000"]  # in place of the size: to see in a second or two what is refused
 SIDES = "bcd"
 MARKS = {"holds": ", **faster**", "does not hold": "", "cannot be told": ", ?"}  # of a verdict, in a cell
@@ -68,6 +71,9 @@ REASONS = {  # why a setting that is faster is no default, by engine and label
     ("rocksdb", "direct"): "RocksDB's own cache has 80 % of the memory then, and a miss reads the block alone. Through the page cache a miss reads all pages of 4096 bytes that the "
                            "block touches, which is not aligned to them. RocksDB's own default is to read through the page cache (`use_direct_reads`), and so is testbed's; "
                            "`--io direct --cache-pct most` chooses otherwise.",
+    ("lmdb", "random"): "LMDB lets the kernel read ahead unless `MDB_NORDAHEAD` is set, which its documentation advises for databases larger than memory: with readahead, each page "
+                        "that is missing costs the reading of its neighbours, which push other pages out. testbed keeps the library's default; the experiments that read a larger database by lmdb set "
+                        "`--mmap-advice random`, and whoever compares it with engines that read single pages should.",
 }
 # The same, of any engine whose own reason is not above.
 SHARED_REASONS = {
@@ -98,7 +104,8 @@ class Comparison:
         workload, usual_size = QUESTIONS[self.question]
         in_order = self.question == "IO-bound reads" and self.engine in B_TREES
         common = COMMON if in_order else [*COMMON[:2], *RANDOM_ORDER, *COMMON[2:]]
-        return ["--engine", self.engine, *workload, *(size or usual_size), "--ram", self.ram, *common, *self.usual]
+        together = ROWS_TOGETHER if self.question != "inserts" and self.engine in SYNCED_COMMITS else []
+        return ["--engine", self.engine, *workload, *(size or usual_size), "--ram", self.ram, *common, *together, *self.usual]
 
     def asked(self):
         """Returns what an outcome must have been asked with to be that of this comparison."""
