@@ -1,0 +1,85 @@
+// An engine for tests of `testbed crashtest` itself. It keeps no rows and has no files, so a round
+// on it shows what the crash test does with errors that the test makes.
+#ifndef TESTBED_TESTS_CRASH_ENGINE_WITHOUT_ROWS_H_
+#define TESTBED_TESTS_CRASH_ENGINE_WITHOUT_ROWS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engines/registry.h"
+#include "workloads/random.h"
+
+namespace testbed {
+
+// Calls a function for each commit.
+class SessionWithoutRows : public Session {
+ public:
+  explicit SessionWithoutRows(std::function<void()> commit) : commit_(std::move(commit)) {}
+  void Begin() override {}
+  void Commit() override { commit_(); }
+  void Rollback() override {}
+  bool Get(TableId, std::string_view, std::string_view*) override { return false; }
+  void Put(TableId, std::string_view, std::string_view) override {}
+  void Erase(TableId, std::string_view) override {}
+  std::unique_ptr<Cursor> NewCursor(TableId) override { return nullptr; }
+
+ private:
+  std::function<void()> commit_;
+};
+
+class EngineWithoutRows : public Engine {
+ public:
+  EngineWithoutRows(std::string name, std::function<void()> commit)
+      : name_(std::move(name)), commit_(std::move(commit)) {}
+  std::string name() const override { return name_; }
+  TableId OpenTable(const std::string&) override { return 0; }
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<SessionWithoutRows>(commit_);
+  }
+  void Flush() override {}
+  void Checkpoint() override {}
+  void Settle() override {}
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override { return {}; }
+  EngineCounters Counters() const override { return {}; }
+  DiskSize SizeOnDisk() const override { return {}; }
+
+ private:
+  const std::string name_;
+  const std::function<void()> commit_;
+};
+
+// Registers such an engine. Its opening calls `open`, and each commit calls `commit`.
+inline void AddEngineWithoutRows(const std::string& name, std::function<void()> open,
+                                 std::function<void()> commit) {
+  EngineInfo info;
+  info.name = name;
+  info.summary = "keeps nothing, for a test";
+  info.version = "1";
+  info.capabilities.io_modes = {IoMode::kBuffered};
+  info.capabilities.durabilities = {Durability::kSync};
+  info.capabilities.compressions = {"none"};
+  info.capabilities.max_key_size = info.capabilities.max_value_size = SIZE_MAX;
+  info.recognises = [](const std::string&) { return false; };
+  info.open = [name, open = std::move(open), commit = std::move(commit)](const std::string&,
+                                                                         const EngineOptions&) {
+    open();
+    return std::make_unique<EngineWithoutRows>(name, commit);
+  };
+  AddEngine(info);
+}
+
+// Returns a seed with which the first crash comes where the draw, of 0 to 99, is below `place`.
+inline uint64_t SeedOfFirstCrash(uint64_t place) {
+  uint64_t seed = 1;
+  while (Random(seed).Below(100) >= place) ++seed;
+  return seed;
+}
+
+}  // namespace testbed
+
+#endif  // TESTBED_TESTS_CRASH_ENGINE_WITHOUT_ROWS_H_
