@@ -52,6 +52,17 @@ class KilledParentTest : public StartedCommandTest {
     EXPECT_THAT(left, IsEmpty());
   }
 
+  // Stops the process as a user does, and expects that it says so by its exit code and leaves
+  // nothing.
+  void StopAndExpectNothing(pid_t process) {
+    ::kill(process, SIGTERM);
+    int status = 0;
+    ::waitpid(process, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 130);
+    CleanAndExpectEmpty();
+  }
+
   bool Holds(const std::string& part) const {
     for (const auto& entry : fs::directory_iterator(directory_)) {
       if (entry.path().filename().string().find(part) != std::string::npos) return true;
@@ -140,12 +151,7 @@ TEST_F(KilledParentTest, AStopWhileAScratchDeviceIsWrittenIsAStop) {
   if (::geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
   const pid_t process = Start(std::string(kLongRun) + " --scratch 2G");
   ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Holds(".testbed-scratch"); }));
-  ::kill(process, SIGTERM);
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
-  CleanAndExpectEmpty();
+  StopAndExpectNothing(process);
 }
 
 // The load is under way, so that no phase has shown yet how much memory the run holds.
@@ -154,12 +160,7 @@ TEST_F(KilledParentTest, AStopOfARehearsalIsAStop) {
       "--engine btree --rows 4000000 --ram 64M --cache-pct most --workload insert,point-read "
       "--seconds 60 --account file --quiet");
   ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Processes().size() >= 2; }));
-  ::kill(process, SIGTERM);
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
-  CleanAndExpectEmpty();
+  StopAndExpectNothing(process);
 }
 
 // The report of a run told of the cgroup of another one, as if it were a matter of its own.
