@@ -222,9 +222,20 @@ void CheckOptionsOfAnyMachine(const EngineInfo& info, const EngineOptions& optio
   }
 }
 
+std::string MissingProgram(const EngineInfo& info, const EngineOptions& options) {
+  if (info.check_programs == nullptr) return "";
+  try {
+    info.check_programs(options);
+  } catch (const Error& error) {
+    if (error.kind() != Error::kUsage) throw;
+    return error.what();
+  }
+  return "";
+}
+
 void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
   CheckOptionsOfAnyMachine(info, options);
-  const std::string missing = info.missing_for ? info.missing_for(options) : "";
+  const std::string missing = MissingProgram(info, options);
   if (!missing.empty()) throw Error(Error::kUsage, AsGiven(missing, options));
 }
 

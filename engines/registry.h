@@ -65,10 +65,10 @@ struct EngineInfo {
   // after it has checked the options against the capabilities. Null when the engine accepts
   // everything that its capabilities allow.
   std::function<void(const EngineOptions&)> check_options;
-  // Returns why this machine cannot run the engine with these options, which check_options accepts
-  // and another machine may run: a server's program is not installed. Returns an empty string when
-  // it can. check_options looks for no program then. Null for an engine whose options need none.
-  std::function<std::string(const EngineOptions&)> missing_for = nullptr;
+  // Throws Error (kUsage) when this machine cannot run the engine with these options, which
+  // check_options accepts and another machine may run: a server's program is not installed.
+  // check_options looks for no program then. Null for an engine whose options need none.
+  std::function<void(const EngineOptions&)> check_programs = nullptr;
   // Returns whether the page cache answers some of the engine's reads although these options ask
   // for direct IO, as when the engine reads its log buffered. Null for an engine without such
   // reads.
@@ -125,12 +125,15 @@ bool ReadsPageCache(const EngineInfo& info, const EngineOptions& options);
 
 // Throws Error (kUsage), which names the option and the accepted values, when the engine's
 // capabilities or its EngineInfo::check_options do not allow an option, or when a program that the
-// options need is missing (EngineInfo::missing_for). Opens and creates nothing. A value that
+// options need is missing (EngineInfo::check_programs). Opens and creates nothing. A value that
 // depends on the database's device or file system is refused only when the database is opened.
 void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options);
 // Does what CheckEngineOptions does, for options that another machine will run: it looks for no
 // program on this machine.
 void CheckOptionsOfAnyMachine(const EngineInfo& info, const EngineOptions& options);
+// Returns which program the options need that is missing on this machine, in a sentence; "" when
+// none is. CheckOptionsOfAnyMachine must accept the options.
+std::string MissingProgram(const EngineInfo& info, const EngineOptions& options);
 
 // Opens the database of engine `name` in `dir`. With options.create, makes the directory if it does
 // not exist, and makes its name durable if it holds no database yet. Throws Error (kUsage) when the

@@ -543,7 +543,7 @@ EngineInfo MysqlEngineInfo() {
     return IsFileThere(dir + "/" + SchemaRecordName("mysql"));
   };
   info.check_options = mysql::CheckSettings;
-  info.missing_for = mysql::MissingFor;
+  info.check_programs = [](const EngineOptions& o) { (void)mysql::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<mysql::MysqlEngine>(dir, mysql::MakeSettings(options));
   };

@@ -268,16 +268,6 @@ void CheckSettings(const EngineOptions& options) {
   (void)MakeSettingsFor(options, Place::kAnyMachine);
 }
 
-std::string MissingFor(const EngineOptions& options) {
-  try {
-    (void)MakeSettingsFor(options, Place::kThisMachine);
-  } catch (const Error& error) {
-    if (error.kind() != Error::kUsage) throw;
-    return error.what();
-  }
-  return "";
-}
-
 Capabilities MysqlCapabilities() {
   Capabilities can;
   can.io_modes = {IoMode::kDirect, IoMode::kBuffered};

@@ -46,9 +46,6 @@ std::vector<std::string> ServerNames();
 Settings MakeSettings(const EngineOptions& options);
 // Throws Error (kUsage) for a value that an option does not accept. Looks for no program.
 void CheckSettings(const EngineOptions& options);
-// Returns why this machine cannot honour options that CheckSettings accepts: the server's program
-// is not installed, or is none that testbed works with. Returns an empty string when it can.
-std::string MissingFor(const EngineOptions& options);
 Capabilities MysqlCapabilities();
 
 }  // namespace testbed::mysql

@@ -391,7 +391,7 @@ EngineInfo PostgresEngineInfo() {
     return IsFileThere(dir + "/" + SchemaRecordName("postgres"));
   };
   info.check_options = postgres::CheckSettings;
-  info.missing_for = postgres::MissingFor;
+  info.check_programs = [](const EngineOptions& o) { (void)postgres::MakeSettings(o); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<postgres::PostgresEngine>(dir, postgres::MakeSettings(options));
   };

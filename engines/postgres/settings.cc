@@ -353,16 +353,6 @@ void CheckSettings(const EngineOptions& options) {
   (void)MakeSettingsFor(options, Place::kAnyMachine);
 }
 
-std::string MissingFor(const EngineOptions& options) {
-  try {
-    (void)MakeSettingsFor(options, Place::kThisMachine);
-  } catch (const Error& error) {
-    if (error.kind() != Error::kUsage) throw;
-    return error.what();
-  }
-  return "";
-}
-
 std::string SessionSetup(const Settings& s) {
   // Each statement has one sensible plan, by the primary key or the index. With these settings the
   // server chooses it, whatever its statistics say about a table that was empty a moment ago.

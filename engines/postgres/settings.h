@@ -36,9 +36,6 @@ struct Settings {
 Settings MakeSettings(const EngineOptions& options);
 // Throws Error (kUsage) for a value that an option does not accept. Looks for no program.
 void CheckSettings(const EngineOptions& options);
-// Returns why this machine cannot honour options that CheckSettings accepts: the server's programs
-// are not installed, or are none that testbed works with. Returns an empty string when it can.
-std::string MissingFor(const EngineOptions& options);
 Capabilities PostgresCapabilities();
 
 // Returns the statements that each connection begins with.

@@ -470,8 +470,8 @@ TEST(OptionWordsTest, ARefusalNamesTheOptionAsTheUserGaveIt) {
 // A program that is missing here is no wrong option: another machine may have it.
 TEST(OptionWordsTest, AMissingProgramIsNamedAndRefusedOnThisMachineAlone) {
   EngineInfo info = FindEngine("null");
-  info.missing_for = [](const EngineOptions&) {
-    return std::string("it is not here: give --engine-option connect=URL");
+  info.check_programs = [](const EngineOptions&) {
+    throw Error(Error::kUsage, "it is not here: give --engine-option connect=URL");
   };
   EngineOptions options = DefaultEngineOptions(info);
   options.given_as = {{"connect", "--connect "}};

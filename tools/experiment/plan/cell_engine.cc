@@ -21,13 +21,13 @@ std::string MissingHere(const Cell& cell) {
   if (info.missing != nullptr) {
     if (std::string missing = info.missing(); !missing.empty()) return missing;
   }
-  if (info.missing_for == nullptr) return "";
+  if (info.check_programs == nullptr) return "";
   for (OptionMap options : {cell.options, cell.load_options}) {
     if (options.empty()) continue;  // the cell shares no load
     options.erase("scratch");
     const RunOptions run = CellRunOptions(options);
     if (!run.release.empty()) continue;
-    if (std::string missing = info.missing_for(run.engine); !missing.empty()) return missing;
+    if (std::string missing = MissingProgram(info, run.engine); !missing.empty()) return missing;
   }
   return "";
 }

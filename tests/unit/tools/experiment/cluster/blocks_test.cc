@@ -76,8 +76,8 @@ void AddServed() {
   if (std::any_of(Engines().begin(), Engines().end(), is_it)) return;
   EngineInfo served = FindEngine("null");
   served.name = "served_in_block";
-  served.missing_for = [](const EngineOptions& options) {
-    return std::string(options.io == IoMode::kDirect ? "" : "the server is not here");
+  served.check_programs = [](const EngineOptions& options) {
+    if (options.io != IoMode::kDirect) throw Error(Error::kUsage, "the server is not here");
   };
   AddEngine(served);
 }
