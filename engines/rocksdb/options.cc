@@ -138,6 +138,7 @@ void TakeFile(const std::string& path, RocksdbOptions* out) {
 void TakeString(const std::string& text, RocksdbOptions* out) {
   rocksdb::ConfigOptions config;
   config.ignore_unknown_options = false;
+  config.ignore_unsupported_options = false;  // the names of objects, such as memtable=skiplist
   out->table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out->blocks));
   rocksdb::Options parsed;
   const rocksdb::Status status =

@@ -314,6 +314,10 @@ TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
   const std::string unknown = Refusal("options", "nosuch=1");
   EXPECT_NE(unknown.find("rocksdb " + FindEngine("rocksdb").version), std::string::npos) << unknown;
   Refusal("options", "max_open_files=many");
+  for (const char* object : {"memtable=nosuch", "merge_operator=nosuch", "prefix_extractor=nosuch",
+                             "block_based_table_factory={filter_policy=nosuch}"}) {
+    Refusal("options", object);
+  }
   Refusal("options", "{");
   Refusal("options_file", "/nonexistent");
   for (const char* own :
