@@ -1,5 +1,6 @@
 #include "engines/rocksdb/options.h"
 
+#include <rocksdb/compaction_filter.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/utilities/options_util.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <thread>
 
 #include "device/error.h"
@@ -336,6 +338,12 @@ void CheckTogether(const EngineOptions& options, const RocksdbOptions& out) {
     throw Error(Error::kUsage,
                 "rocksdb cannot honour compaction_style=kCompactionStyleFIFO: it deletes rows; it "
                 "accepts level and universal");
+  }
+  if (out.table.compaction_filter != nullptr || out.table.compaction_filter_factory != nullptr) {
+    // RocksDB leaves a filter that it has made of a text to the caller.
+    const std::unique_ptr<const rocksdb::CompactionFilter> made(out.table.compaction_filter);
+    throw Error(Error::kUsage,
+                "rocksdb cannot honour a compaction filter: it deletes rows; leave it out");
   }
 }
 

@@ -333,6 +333,8 @@ TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
   ErrorOf(Error::kUsage, [&] { Open(); });
   options_.extra = {{"options", "compaction_style=kCompactionStyleFIFO"}};
   ErrorOf(Error::kUsage, [&] { Open(); });
+  options_.extra = {{"options", "compaction_filter=RemoveEmptyValueCompactionFilter"}};
+  ErrorOf(Error::kUsage, [&] { Open(); });
   EXPECT_TRUE(fs::is_empty(dir_)) << "a refusal makes nothing";
 }
 
