@@ -5,7 +5,8 @@
 // The catalogue is the table WiredTiger.wt. Its pages are neither compressed nor encrypted, so its
 // rows, which are text, can be found by their words. The file may contain old pages, too; as tables
 // are never dropped, these name no other files. The row of a table that was made after the last
-// checkpoint is only in the log, in the same words.
+// checkpoint is only in the log, in the same words, as the engine takes a checkpoint when it makes
+// a table beside a compressed log.
 #ifndef TESTBED_ENGINES_WIREDTIGER_CATALOGUE_FILES_H_
 #define TESTBED_ENGINES_WIREDTIGER_CATALOGUE_FILES_H_
 

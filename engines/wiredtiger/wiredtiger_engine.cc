@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <thread>
 
 #include "device/account/ledger.h"
@@ -16,9 +15,9 @@
 #include "device/file/directory.h"
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
-#include "device/os/thread.h"
 #include "engines/lazy_sync.h"
 #include "engines/wiredtiger/catalogue_files.h"
+#include "engines/wiredtiger/periodic.h"
 #include "engines/wiredtiger/session.h"
 #include "engines/wiredtiger/settings.h"
 #include "engines/wiredtiger/versions.h"
@@ -29,45 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
-
-// A Periodic calls `body` every `interval` on a thread of its own until the Periodic is destroyed.
-// `body` must not throw.
-class Periodic {
- public:
-  Periodic(milliseconds interval, std::function<void()> body)
-      : body_(std::move(body)),
-        thread_(
-            StartThread("the periodic work of wiredtiger", [this, interval] { Run(interval); })) {}
-  ~Periodic() {
-    {
-      LockGuard lock(mutex_);
-      stop_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-  }
-  Periodic(const Periodic&) = delete;
-  Periodic& operator=(const Periodic&) = delete;
-
- private:
-  void Run(milliseconds interval) {
-    thread_state.application = true;
-    UniqueLock lock(mutex_);
-    auto next = std::chrono::steady_clock::now() + interval;
-    while (!wake_.wait_until(mutex_, next, [this]() REQUIRES(mutex_) { return stop_; })) {
-      lock.unlock();
-      body_();
-      lock.lock();
-      next = std::max(next + interval, std::chrono::steady_clock::now());
-    }
-  }
-
-  const std::function<void()> body_;
-  Mutex mutex_;
-  CondVar wake_;
-  bool stop_ GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // declared last: it uses the other members
-};
 
 // Statistics reads WiredTiger's counters through a statistics cursor. Thread-safe.
 class Statistics {
@@ -182,6 +142,7 @@ class WiredtigerEngine : public Engine {
   void StartThreads();
   void CheckpointWhenDue();
   void RestartDistance();
+  void TakeCheckpoint() REQUIRES(admin_mutex_);
 
   const std::string dir_;
   DirLock lock_;
@@ -410,6 +371,12 @@ TableId WiredtigerEngine::OpenTable(const std::string& table) {
   if (CatalogueEntry(&database_, admin_, "metadata:create", uri).empty()) {
     database_.errors.Check(admin_->create(admin_, uri.c_str(), database_.settings.table.c_str()),
                            "creating " + uri);
+    // Until a checkpoint, only the log has the table's row, and a compressed log hides the name of
+    // the table's file from TableFiles.
+    const Settings& settings = database_.settings;
+    if (settings.log && ConfigValue(settings.connection, "log.compressor") != "none") {
+      TakeCheckpoint();
+    }
   }
   // The cursor stays open. It makes WiredTiger open the file and read the root page here instead of
   // in the first operation, and keeps the sweep thread from closing the file when it is idle.
@@ -425,6 +392,10 @@ TableId WiredtigerEngine::OpenTable(const std::string& table) {
 void WiredtigerEngine::Checkpoint() {
   thread_state.application = true;
   LockGuard lock(admin_mutex_);
+  TakeCheckpoint();
+}
+
+void WiredtigerEngine::TakeCheckpoint() {
   database_.ThrowIfFailed();
   RestartDistance();
   database_.errors.Check(admin_->checkpoint(admin_, nullptr), "taking a checkpoint");

@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
@@ -237,6 +238,20 @@ TEST_F(WiredtigerTest, EachCompressorMakesTheLogSmaller) {
     fs::remove_all(dir_);
   }
   ExpectHalfOrLess(sizes);
+}
+
+// --fresh removes the files that TableFiles names, which does not read compressed logs.
+TEST_F(WiredtigerTest, TheFilesOfNewTablesAreNamedBesideACompressedLog) {
+  const EngineInfo& info = FindEngine("wiredtiger");
+  options_.durability = Durability::kSync;
+  for (const std::string& name : info.capabilities.compressions) {
+    options_.extra = {{"log_compressor", name}, {"checkpoint_interval_s", "0"}};
+    Open();
+    engine_->OpenTable("another");
+    EXPECT_EQ(info.table_files(Image()), (std::vector<std::string>{"another.wt", "t.wt"})) << name;
+    Close();
+    fs::remove_all(dir_);
+  }
 }
 
 TEST_F(WiredtigerTest, ChangingDurabilityLosesNothingAndBringsNothingBack) {
