@@ -204,14 +204,16 @@ bool WiredtigerEngine::ResizeCache(uint64_t bytes) {
   };
   const uint64_t before = cache_bytes_;
   // A smaller cache is emptied first (Engine::ResizeCache). The eviction threads do that, so this
-  // waits for them, up to a second. WiredTiger refuses a cache below a limit that connection_config
-  // gives in bytes, such as eviction_trigger=8M. If it refuses kLeast, the cache is not emptied.
+  // waits for them, up to a second, and a whole second where no statistics tell that they have
+  // done it. WiredTiger refuses a cache below a limit that connection_config gives in bytes, such
+  // as eviction_trigger=8M. If it refuses kLeast, the cache is not emptied.
   constexpr uint64_t kLeast = 1 << 20;
-  const bool smaller =
-      statistics_->on() && bytes < statistics_->Read({WT_STAT_CONN_CACHE_BYTES_MAX})[0];
-  if (smaller && set(kLeast)) {
-    for (int wait = 0; wait < 100; ++wait) {
-      if (statistics_->Read({WT_STAT_CONN_CACHE_BYTES_INUSE})[0] <= 2 * kLeast) break;
+  const auto emptied = [this] {
+    return statistics_->on() &&
+           statistics_->Read({WT_STAT_CONN_CACHE_BYTES_INUSE})[0] <= 2 * kLeast;
+  };
+  if (bytes < before && set(kLeast)) {
+    for (int wait = 0; wait < 100 && !emptied(); ++wait) {
       std::this_thread::sleep_for(milliseconds(10));
     }
   }

@@ -72,6 +72,23 @@ TEST_F(WiredtigerCacheTest, ASizeThatIsRefusedLeavesTheOneBefore) {
   EXPECT_EQ(Get(RowKey(7)), RowValue(7, 1000));
 }
 
+// A cache that is made smaller is emptied, also where WiredTiger does not tell what it holds.
+TEST_F(WiredtigerCacheTest, ASmallerCacheIsEmptiedWithoutStatistics) {
+  const auto misses = [this] {
+    uint64_t requests = 0, reads = 0;
+    session_->BlockCounts(&requests, &reads);
+    return reads;
+  };
+  options_.extra["statistics"] = "none";
+  OpenWithLargeValues();
+  const uint64_t filled = misses();
+  ReadAll();
+  EXPECT_EQ(misses(), filled) << "all rows are in the cache";
+  ASSERT_TRUE(engine_->ResizeCache(options_.cache_bytes / 2));
+  ReadAll();
+  EXPECT_GT(misses() - filled, kRows / 2);
+}
+
 // A value that the cache has no room for is still read and written.
 TEST_F(WiredtigerCacheTest, AValueMayBeLargerThanTheCache) {
   options_.cache_bytes = 2 * kMiB;
