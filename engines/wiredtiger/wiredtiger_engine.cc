@@ -524,7 +524,8 @@ EngineInfo WiredtigerEngineInfo() {
   info.files = {
       "WiredTiger",         "WiredTiger.lock",        "WiredTiger.turtle", "WiredTiger.turtle.set",
       "WiredTiger.basecfg", "WiredTiger.basecfg.set", "WiredTigerLog.#",   "WiredTigerPreplog.#",
-      "WiredTigerTmplog.#", "WiredTiger.wt",          "WiredTigerHS.wt",   "WiredTigerLAS.wt"};
+      "WiredTigerTmplog.#", "WiredTiger.wt",          "WiredTigerHS.wt",   "WiredTigerLAS.wt",
+      "WiredTigerStat.#.#"};
   info.table_files = wiredtiger::TableFiles;
   info.recognises = &wiredtiger::Recognises;
   info.check_options = wiredtiger::CheckSettings;

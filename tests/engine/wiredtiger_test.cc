@@ -254,6 +254,20 @@ TEST_F(WiredtigerTest, TheFilesOfNewTablesAreNamedBesideACompressedLog) {
   }
 }
 
+// WiredTiger names the log of its statistics by the day and the hour.
+TEST_F(WiredtigerTest, TheLogOfItsStatisticsIsAFileOfTheEngine) {
+  const EngineInfo& info = FindEngine("wiredtiger");
+  EXPECT_TRUE(IsEngineFile(info, "WiredTigerStat.30.23"));
+  EXPECT_FALSE(IsEngineFile(info, "WiredTigerStat.txt"));
+  options_.extra = {{"connection_config", "statistics_log=(on_close=true)"}};
+  Open();
+  Close();
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    const std::string name = entry.path().filename();
+    EXPECT_TRUE(name == "t.wt" || IsEngineFile(info, name)) << name;
+  }
+}
+
 TEST_F(WiredtigerTest, ChangingDurabilityLosesNothingAndBringsNothingBack) {
   options_.durability = Durability::kSync;
   Open();
