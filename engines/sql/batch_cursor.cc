@@ -23,6 +23,11 @@ void BatchCursor::Add(std::string_view key, std::string_view value) {
   arena_.append(value);
 }
 
+void BatchCursor::StartOver() {
+  rows_.clear();
+  arena_.clear();
+}
+
 bool BatchCursor::Position(Walk walk, std::string_view key) {
   forward_ = IsForward(walk);
   left_ = std::exchange(expected_, 0);
@@ -51,8 +56,7 @@ bool BatchCursor::Fetch(Walk walk, std::string_view key, uint64_t count) {
   const uint64_t row_bytes = known == nullptr ? 0 : *known;
   if (left_ != 0) count = row_bytes == 0 ? std::min(left_, kUnseenRows) : left_;
   if (row_bytes != 0) count = std::clamp<uint64_t>(kMostBytes / row_bytes, 1, count);
-  rows_.clear();
-  arena_.clear();
+  StartOver();
   at_ = 0;
   on_row_ = false;
   batch_ = count;

@@ -39,6 +39,8 @@ class BatchCursor : public Cursor {
   // valid meanwhile.
   virtual void Read(Walk walk, std::string_view key, uint64_t count) = 0;
   void Add(std::string_view key, std::string_view value);
+  // Drops the rows of the batch, so that Read can read them again.
+  void StartOver();
   // Returns a number that grows with each write and rollback of the session.
   virtual uint64_t Changes() const = 0;
   // Returns where the session keeps the mean bytes of key and value in the last batch of the

@@ -144,6 +144,12 @@ void SqlSession::Read(const Work& work) {
 bool SqlSession::Find(TableId table, std::string_view key, std::string_view* value) {
   const RequestMark mark(served_.get());
   AwaitWrites();
+  bool found = false;
+  Try([&] { found = AskFor(table, key, value); }, true);
+  return found;
+}
+
+bool SqlSession::AskFor(TableId table, std::string_view key, std::string_view* value) {
   Table& known = Known(table);
   const size_t part = known.about.key_part;
   if (part > key.size()) return false;
@@ -158,8 +164,6 @@ bool SqlSession::Find(TableId table, std::string_view key, std::string_view* val
   return true;
 }
 
-// Sends all keys in one round trip if the connection can do so. Otherwise it gets one row after the
-// other.
 void SqlSession::TakeEach(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take) {
   Answered([&] {
@@ -178,19 +182,26 @@ void SqlSession::FindEach(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take) {
   const RequestMark mark(served_.get());
   AwaitWrites();
+  size_t taken = 0;
+  Try([&] { AskForEach(table, keys, take, &taken); }, true);
+}
+
+void SqlSession::AskForEach(TableId table, std::span<const std::string_view> keys,
+                            const TakeRow& take, size_t* taken) {
   Table& known = Known(table);
-  const bool together = !keys.empty() && known.about.column.empty() &&
-                        connection_->ExecuteForEach(GetStatement(&known), keys);
-  for (size_t i = 0; i < keys.size(); ++i) {
+  const std::span<const std::string_view> left = keys.subspan(*taken);
+  const bool together = !left.empty() && known.about.column.empty() &&
+                        connection_->ExecuteForEach(GetStatement(&known), left);
+  for (size_t i = 0; i < left.size(); ++i) {
     FoundRow row;
     if (!together) {
-      row.found = Find(table, keys[i], &row.value);
+      row.found = AskFor(table, left[i], &row.value);
     } else {
       if (i != 0) connection_->NextResult();
       row.found = connection_->NextRow();
       if (row.found) row.value = connection_->Column(0);
     }
-    take(i, row);
+    take((*taken)++, row);
   }
 }
 
@@ -224,7 +235,8 @@ void SqlSession::Apply(TableId table, bool erase, std::string_view key, std::str
   connection_->Send(statement, {parameters, erase ? size_t{1} : size_t{2}});
 }
 
-void SqlSession::Try(const std::function<void()>& work, bool again) {
+template <typename Work>
+void SqlSession::Try(const Work& work, bool again) {
   const SteadyClock::time_point end =
       SteadyClock::now() + std::chrono::milliseconds(store_->limits().conflict_wait_ms);
   for (bool rolled_back = false;;) {
@@ -236,7 +248,7 @@ void SqlSession::Try(const std::function<void()>& work, bool again) {
       }
       return work();
     } catch (const SqlConflict&) {
-      if (begun_) connection_->Run("ROLLBACK");
+      if (begun_) RollBackOnServer();
       begun_ = false;
       rolled_back = in_transaction_;
       if (SteadyClock::now() > end) throw;
@@ -349,7 +361,11 @@ void SqlSession::RollBackOnServer() {
     // The error of an earlier statement does not matter, because all is rolled back. If the
     // connection is lost, ROLLBACK will fail, too.
   }
-  connection_->Run("ROLLBACK");
+  try {
+    connection_->Run("ROLLBACK");
+  } catch (const SqlConflict&) {
+    // The server has rolled the transaction back before, and tells it now.
+  }
 }
 
 // Ends a transaction whose commit has failed. The caller throws the reason.
@@ -372,14 +388,17 @@ std::unique_ptr<Cursor> SqlSession::NewCursor(TableId table) {
 void SqlCursor::Read(Walk walk, std::string_view key, uint64_t count) {
   session_->Answered([&] {
     const auto turn = session_->store_->Turn();
-    session_->Read([&] { Ask(walk, key, count); });
+    session_->Read([&] {
+      const RequestMark mark(session_->served_.get());
+      session_->AwaitWrites();
+      session_->Try([&] { Ask(walk, key, count); }, true);
+    });
   });
 }
 
 void SqlCursor::Ask(Walk walk, std::string_view key, uint64_t count) {
   SqlSession& session = *session_;
-  const RequestMark mark(session.served_.get());
-  session.AwaitWrites();
+  StartOver();
   SqlSession::Table& table = session.Known(table_);
   const size_t part = table.about.key_part;
   const SqlDialect& dialect = session.store_->dialect();

@@ -3,8 +3,9 @@
 //
 // Isolation is READ COMMITTED: each Get, and each batch of a cursor, sees the newest commits and
 // the session's own writes. A transaction locks the rows that it writes until it ends. When the
-// server rolls a transaction back because of the locks of others, its session repeats all of its
-// writes, for up to SqlLimits::conflict_wait_ms, and then throws Error (kRun).
+// server rolls a transaction back because of others, its session repeats all of its writes, and the
+// read that was told so, for up to SqlLimits::conflict_wait_ms, and then throws Error (kRun): a
+// node of a cluster tells it in the answer to the next statement, whichever that is.
 //
 // Writes of a transaction may be on their way until its next read or its Commit, which throws their
 // errors.
@@ -17,7 +18,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,14 +97,20 @@ class SqlSession : public Session, private SqlTableReader {
   template <typename Work>
   void Read(const Work& work);
   bool Find(TableId table, std::string_view key, std::string_view* value);
-  // Gets all rows in one round trip if the connection can do so; otherwise one row after the other.
+  // Asks the server once for the row. FindEach and AskForEach get the rows of several keys.
+  bool AskFor(TableId table, std::string_view key, std::string_view* value);
   void FindEach(TableId table, std::span<const std::string_view> keys, const TakeRow& take);
+  // Asks once for the rows of the keys from number *taken on, and counts those that `take` has got.
+  // Gets them in one round trip if the connection can do so; otherwise one row after the other.
+  void AskForEach(TableId table, std::span<const std::string_view> keys, const TakeRow& take,
+                  size_t* taken);
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
   // Sends one write to the server.
   void Apply(TableId table, bool erase, std::string_view key, std::string_view value);
   // Runs `work`. When the server has rolled the transaction back, repeats its writes and, if
   // `again`, `work`.
-  void Try(const std::function<void()>& work, bool again);
+  template <typename Work>
+  void Try(const Work& work, bool again);
   void AwaitWrites();
   void RollBackOnServer();
   void Abandon();

@@ -220,6 +220,9 @@ struct PlainNodes {
   std::vector<int> threads;          // by address: that serves a connection
   std::vector<std::string> said;     // "ADDRESS: SQL", but for questions
   std::vector<size_t> connected_to;  // by each connection
+  int rows = 0;                      // that a read finds
+  int until_conflict = -1;           // reads before the one that ends in a conflict; -1: none does
+  size_t sent = 0;                   // statements of Send
 };
 
 class PlainConnection : public SqlConnection {
@@ -236,10 +239,20 @@ class PlainConnection : public SqlConnection {
     return {};
   }
   SqlStatement Prepare(const std::string&, size_t, size_t) override { return 0; }
-  void Execute(SqlStatement, std::span<const SqlParameter>) override { Answer(); }
-  bool NextRow() override { return false; }
+  void Execute(SqlStatement, std::span<const SqlParameter>) override {
+    Answer();
+    rows_left_ = nodes_->rows;
+  }
+  bool NextRow() override {
+    if (rows_left_-- > 0) return true;
+    if (nodes_->until_conflict-- == 0) throw SqlConflict("a node has applied other writes");
+    return false;
+  }
   std::string_view Column(size_t) const override { return {}; }
-  void Send(SqlStatement, std::span<const SqlParameter>) override { Answer(); }
+  void Send(SqlStatement, std::span<const SqlParameter>) override {
+    Answer();
+    ++nodes_->sent;
+  }
   void Await() override { Answer(); }
   int server_thread() const override { return nodes_->threads[address_]; }
 
@@ -249,6 +262,7 @@ class PlainConnection : public SqlConnection {
   }
   PlainNodes* const nodes_;
   const size_t address_;
+  int rows_left_ = 0;
 };
 
 class AddressesTest : public testing::Test {
@@ -333,6 +347,46 @@ TEST_F(AddressesTest, ALostWriteEndsItsTransaction) {
   session.Put(table, "k", "v");
   session.Commit();
   EXPECT_EQ(store_->commits(), 1u);
+}
+
+// A node of Galera tells of a conflict in the answer to any statement, and a replica of PostgreSQL
+// cancels reads.
+TEST_F(AddressesTest, AReadThatMeetsAConflictIsRepeatedBehindTheWritesOfItsTransaction) {
+  MakeStore({0});
+  const TableId table = store_->OpenTable("t");
+  SqlSession session(store_.get());
+  std::string_view value;
+  nodes_.until_conflict = 0;
+  EXPECT_FALSE(session.Get(table, "k", &value));
+  EXPECT_EQ(nodes_.sent, 0u);
+  session.Begin();
+  session.Put(table, "k", "v");
+  EXPECT_EQ(nodes_.sent, 2u) << "BEGIN and the write";
+  nodes_.until_conflict = 0;
+  EXPECT_FALSE(session.Get(table, "k", &value));
+  EXPECT_EQ(nodes_.said.back(), "0: ROLLBACK");
+  EXPECT_EQ(nodes_.sent, 4u) << "BEGIN and the write once more";
+  session.Commit();
+  EXPECT_EQ(store_->commits(), 1u);
+}
+
+TEST_F(AddressesTest, RowsThatWereReadBeforeAConflictAreGivenOnce) {
+  MakeStore({0});
+  const TableId table = store_->OpenTable("t");
+  SqlSession session(store_.get());
+  const std::vector<std::string_view> keys = {"a", "b", "c"};
+  std::vector<size_t> taken;
+  nodes_.until_conflict = 1;  // at the second key
+  session.TakeEach(table, keys, [&taken](size_t i, const FoundRow&) { taken.push_back(i); });
+  EXPECT_THAT(taken, ElementsAre(0u, 1u, 2u));
+  nodes_.rows = 2;
+  nodes_.until_conflict = 0;  // behind the two rows of the scan
+  const std::unique_ptr<Cursor> cursor = session.NewCursor(table);
+  ASSERT_TRUE(cursor->First());
+  EXPECT_LT(nodes_.until_conflict, 0);
+  nodes_.rows = 0;
+  EXPECT_TRUE(cursor->Next());
+  EXPECT_FALSE(cursor->Next());
 }
 
 TEST_F(AddressesTest, AnAddressThatIsLostStaysLeftOut) {
