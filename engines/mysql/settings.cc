@@ -90,12 +90,8 @@ void TakeProgram(const std::string& path, Place place, Settings* settings) {
     Refuse("program", path, "it takes the path of a mariadbd");
   }
   settings->program = path;
-  settings->version = VersionOfProgram(path);
-  if (settings->version < kOldestVersion) {
-    Refuse("program", path,
-           fmt::format("it takes a MariaDB of version {} or later, and this one is {}",
-                       VersionName(kOldestVersion), VersionName(settings->version)));
-  }
+  settings->version =
+      VersionOfProgram(path, fmt::format("mysql cannot honour --engine-option program={}: ", path));
   // A program in another place than the one compiled into it does not find the files of its error
   // messages by itself.
   const std::string base = std::filesystem::path(path).parent_path().parent_path();
@@ -124,6 +120,7 @@ void TakeServer(const EngineOptions& options, const ExtraOptions& extra, const s
                 "mariadb-server-core, or give --connect URL or --engine-option program=PATH");
   }
   settings->program = *found;
+  settings->version = VersionOfProgram(*found, fmt::format("mysql cannot start {}: ", *found));
 }
 
 // Returns the arguments for a server that keeps its tables in InnoDB.

@@ -74,7 +74,7 @@ std::string FetchCommand(const OldServer& server) {
   return "tools/setup/fetch_mariadb.sh " + server.release;
 }
 
-Version VersionOfProgram(const std::string& program) {
+Version VersionOfProgram(const std::string& program, const std::string& what) {
   static Mutex mutex;
   static std::map<std::string, Version> known;
   const LockGuard lock(mutex);
@@ -90,11 +90,14 @@ Version VersionOfProgram(const std::string& program) {
                               ? 0
                               : ParseVersion(said.substr(at));
   if (version == 0) {
-    throw Error(
-        Error::kUsage,
-        fmt::format("mysql cannot honour --engine-option program={}: it takes the path of a "
-                    "mariadbd, and to --version this program says: {}",
-                    program, said.substr(0, said.find('\n'))));
+    throw Error(Error::kUsage, fmt::format("{}it takes the path of a mariadbd, and to --version "
+                                           "this program says: {}",
+                                           what, said.substr(0, said.find('\n'))));
+  }
+  if (version < kOldestVersion) {
+    throw Error(Error::kUsage,
+                fmt::format("{}it takes a MariaDB of version {} or later, and this one is {}", what,
+                            VersionName(kOldestVersion), VersionName(version)));
   }
   known.emplace(program, version);
   return version;

@@ -16,8 +16,8 @@ namespace testbed::mysql {
 
 // A Version is a version as a number: 100123 is 10.1.23.
 using Version = unsigned;
-// kNewest stands for the version of the distribution's server, when the server was not asked for
-// its version.
+// kNewest stands for the version of a server that was not asked for it, as it may be on another
+// machine.
 inline constexpr Version kNewest = 999999;
 
 // Each constant is the first version that has what its name says.
@@ -55,9 +55,10 @@ std::string ProgramOf(const OldServer& server);
 // Returns the command that fetches the server.
 std::string FetchCommand(const OldServer& server);
 
-// Asks the program for its version, once in a process. Throws Error (kUsage) when the program is no
-// server of MariaDB. Thread-safe.
-Version VersionOfProgram(const std::string& program);
+// Asks the program for its version, once in a process. Throws Error (kUsage), whose sentence begins
+// with `what`, when the program is no server of MariaDB, or one older than kOldestVersion.
+// Thread-safe.
+Version VersionOfProgram(const std::string& program, const std::string& what);
 
 }  // namespace testbed::mysql
 

@@ -179,6 +179,35 @@ TEST_F(NoServerTest, AProgramThatIsNoServerOfMariadbIsRefused) {
                 "server mariadb@10.1.23 sets the program; give one of them");
 }
 
+// An installed program is asked, too. Before 10.5 the log of MariaDB has two files.
+TEST_F(NoServerTest, AnInstalledMariadbGetsTheArgumentsOfItsVersion) {
+  const auto& all = Engines();
+  if (std::none_of(all.begin(), all.end(), [](const auto& i) { return i.name == "mysql"; })) {
+    GTEST_SKIP() << "there is no mysql in this build";
+  }
+  const std::filesystem::path bin = directory_ / "bin", words = directory_ / "words";
+  std::filesystem::create_directory(bin);
+  const auto start = [&](const std::string& version) {
+    std::ofstream(bin / "mariadbd")
+        << "#!/bin/sh\ncase \"$*\" in\n*--version) echo 'mariadbd  Ver " << version
+        << "-MariaDB for Linux' ;;\n*) echo \"$*\" >" << words.string() << " ;;\nesac\n";
+    std::filesystem::permissions(bin / "mariadbd", std::filesystem::perms::owner_all);
+    return Run("--engine mysql" + std::string(kShort), "PATH=" + bin.string() + ":$PATH");
+  };
+  const CommandResult ended = start("10.4.34");
+  if (ended.err.find("needs MariaDB's client library") != std::string::npos) {
+    GTEST_SKIP() << ended.err;
+  }
+  EXPECT_NE(ended.code, 0);
+  EXPECT_NE(Read(words).find("--innodb-log-files-in-group=2"), std::string::npos) << ended.err;
+  start("10.11.14");
+  EXPECT_EQ(Read(words).find("--innodb-log-files-in-group"), std::string::npos) << Read(words);
+  EXPECT_NE(Read(words).find("--innodb-page-size"), std::string::npos) << Read(words);
+  ExpectRefused(start("10.0.38"), "mysql cannot start " + (bin / "mariadbd").string() +
+                                      ": it takes a MariaDB of version 10.1.0 or later, and this "
+                                      "one is 10.0.38");
+}
+
 // Returns what a function of tools/setup/setup.sh prints, with a space after each line.
 std::string SaidBySetup(const std::string& call) {
   const std::string command = "bash -c 'set -euo pipefail; source " + SourceDir() +
