@@ -24,18 +24,30 @@ bool IsBySocket(const UrlAddress& address) {
   RefuseEngineOption("mysql", "connect", "URL", why);
 }
 
+// Returns what is in front of the last @ of the text; empty when it has none.
+std::string UserIn(const std::string& text) {
+  const size_t at = text.rfind('@');
+  return at == std::string::npos ? "" : text.substr(0, at);
+}
+
+// Throws the refusal of a password. `more` follows its sentence.
+[[noreturn]] void RefusePassword(const std::string& more = "") {
+  throw Error(Error::kUsage,
+              "mysql takes no password in --engine-option connect, which is printed and stored: "
+              "put it into MYSQL_PWD or ~/.my.cnf" +
+                  more);
+}
+
 // Throws when the part before the last @ is more than the name of a user, such as a name with a
 // password, or another address.
 void CheckUser(const std::string& user) {
   if (user.find_first_of(":,") == std::string::npos) return;
-  std::string sentence =
-      "mysql takes no password in --engine-option connect, which is printed and stored: put it "
-      "into MYSQL_PWD or ~/.my.cnf";
   // Before the last @ there may be a user with a password, or a whole address with another user.
+  std::string more;
   if (user.find(',') != std::string::npos) {
-    sentence += std::string("; it takes one user, in front of all addresses, as in ") + kSample;
+    more = std::string("; it takes one user, in front of all addresses, as in ") + kSample;
   }
-  throw Error(Error::kUsage, sentence);
+  RefusePassword(more);
 }
 
 // Parses "host", "host:port" or "[host]:port".
@@ -111,10 +123,13 @@ std::vector<UrlAddress> AddressesOf(const std::vector<std::string>& hosts,
 
 std::vector<UrlAddress> ParseUrl(const std::string& url) {
   const size_t scheme = url.find("://");
+  // An equals sign in front of any colon is that of a keyword of PostgreSQL, host=h.
+  if (scheme == std::string::npos && url.find(':') < url.find('=')) CheckUser(UserIn(url));
   if (scheme == std::string::npos ||
       (url.substr(0, scheme) != "mysql" && url.substr(0, scheme) != "mariadb")) {
     RefuseUrl("it takes a URL such as mysql://user@host:3306/?tls=on");
   }
+  if (HasPasswordForPort(url)) RefusePassword();
   std::string rest = url.substr(scheme + 3);
   if (rest.substr(0, rest.find('?')).find("://") != std::string::npos) {
     RefuseUrl(std::string("it takes one scheme, in front of all addresses, as in ") + kSample);
@@ -123,12 +138,12 @@ std::vector<UrlAddress> ParseUrl(const std::string& url) {
   std::string hosts = rest.substr(0, end);
   rest.erase(0, rest.substr(end, 1) == "/" ? end + 1 : end);
   UrlAddress all;
-  if (const size_t at = hosts.rfind('@'); at != std::string::npos) {
-    all.user = hosts.substr(0, at);
-    hosts.erase(0, at + 1);
-  }
+  all.user = UserIn(hosts);
   CheckUser(all.user);
+  if (const size_t at = hosts.rfind('@'); at != std::string::npos) hosts.erase(0, at + 1);
   if (!rest.empty() && rest[0] != '?') {
+    // A password of digits and a slash looks like a port, and the rest of it like a database.
+    if (hosts.find(':') != std::string::npos) CheckUser(UserIn(hosts + rest));
     RefuseUrl(
         "it takes no database behind the host; --engine-option schema=NAME names the one that the "
         "tables are in");

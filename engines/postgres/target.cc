@@ -71,6 +71,7 @@ void RefuseSecrets(const std::string& connect) {
 Keywords Parse(const std::string& connect) {
   RefuseSecrets(connect);
   const bool is_url = connect.starts_with("postgresql://") || connect.starts_with("postgres://");
+  if (is_url && HasPasswordForPort(connect)) RefusePassword();
   PQconninfoOption* const options = LoadLibpq().PQconninfoParse(connect.c_str(), nullptr);
   if (options == nullptr || (!is_url && connect.find('=') == std::string::npos)) {
     if (options != nullptr) LoadLibpq().PQconninfoFree(options);

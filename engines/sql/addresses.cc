@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <string_view>
 #include <thread>
 
 #include "device/error.h"
@@ -45,6 +46,26 @@ std::vector<std::string> SplitAt(const std::string& text, char delimiter) {
     at = end + 1;
   }
   return parts;
+}
+
+bool HasPasswordForPort(const std::string& url) {
+  constexpr std::string_view kScheme = "://";
+  const size_t scheme = url.find(kScheme);
+  if (scheme == std::string::npos) return false;
+  const size_t begin = scheme + kScheme.size();
+  const size_t end = std::min(url.find_first_of("/?", begin), url.size());
+  const std::string address = url.substr(begin, end - begin);
+  const bool has_user = address.find('@') != std::string::npos;
+  const bool has_scheme = address.ends_with(':') && url.compare(end, 2, "//") == 0;  // another one
+  if (has_user || has_scheme || url.find('@', end) == std::string::npos) return false;
+  const std::vector<std::string> parts = SplitAt(address, ',');
+  return std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+    const size_t bracket = part.rfind(']');  // of an IPv6 address
+    const size_t colon = part.find(':', bracket == std::string::npos ? 0 : bracket);
+    if (colon == std::string::npos) return false;
+    const std::string port = part.substr(colon + 1);
+    return port.empty() || port.find_first_not_of("0123456789") != std::string::npos;
+  });
 }
 
 std::string AddressName(const std::string& host, const std::string& port) {

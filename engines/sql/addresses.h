@@ -19,6 +19,11 @@ namespace testbed {
 // number of delimiters plus one.
 std::vector<std::string> SplitAt(const std::string& text, char delimiter);
 
+// Returns whether a URL has a password where a parser sees a port: a slash or a question mark in
+// the password of user:password@host ends the address before its @. A port of digits is a port,
+// since an @ may follow it in a name behind the address.
+bool HasPasswordForPort(const std::string& url);
+
 // Returns the name of an address in errors and results, "host:port", with the host in small letters
 // and an IPv6 address in brackets; an empty string without a host. `host` may be the path of a Unix
 // socket's directory.

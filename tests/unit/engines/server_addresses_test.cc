@@ -63,6 +63,7 @@ TEST(MysqlUrlTest, NamesOneAddressOrSeveral) {
               ElementsAre("localhost", "127.0.0.1:1"));
   EXPECT_THAT(NamesInUrl("mysql://localhost/?socket=/a/s"), ElementsAre("/a/s"));
   EXPECT_THAT(NamesInUrl("mysql://?socket=/a&socket=/b&tls=off"), ElementsAre("/a", "/b"));
+  EXPECT_THAT(NamesInUrl("mysql://localhost:1/?socket=/a@s"), ElementsAre("/a@s"));
 }
 
 TEST(MysqlUrlTest, TheUserAndTlsHoldForAllAddresses) {
@@ -91,12 +92,14 @@ TEST(MysqlUrlTest, RefusesWhatIsNoListAndPrintsNoPartOfIt) {
       {"mysql://h7/?socket=/a&socket=/b", "take the host localhost"},
       {"mysql://localhost:1,localhost:2/?tls=on", "localhost is a Unix socket"},
       {"mysql://h7,mariadb://h8/", "one scheme"},
+      {"mysql://h7,mariadb://me@h8/", "one scheme"},
       {"mysql://h7:/", "from 1 to 65535"},
       {"mysql://h7:1,h8:x/", "from 1 to 65535"},
       {"mysql://[::7/", "bracket"},
       {"mysql://h7,h8/test", "no database"},
       {"mysql://me@h7:1,you@h8:1/", "one user, in front of all addresses"},
-      {"postgresql://h7,h8/", "such as mysql://"}};
+      {"postgresql://h7,h8/", "such as mysql://"},
+      {"host=h7 hostaddr=::1 user=me@here", "such as mysql://"}};
   for (const auto& entry : refusals) {
     const std::string& url = entry.first;
     const std::string refusal = RefusalOf([&] { (void)mysql::ParseUrl(url); });
@@ -109,7 +112,9 @@ TEST(MysqlUrlTest, RefusesWhatIsNoListAndPrintsNoPartOfIt) {
 TEST(MysqlUrlTest, APasswordIsRefusedInAnyPlace) {
   for (const std::string url :
        {"mysql://me:s3cret@h/", "mysql://me:s3cret@h1:1,h2:2/", "mysql://h1:1,me:s3cret@h2:2/",
-        "mysql://me@h1:1,me:s3cret@h2:2/", "mysql://me:s3,cret@h1/", "mysql://me:s3@cret@h1/"}) {
+        "mysql://me@h1:1,me:s3cret@h2:2/", "mysql://me:s3,cret@h1/", "mysql://me:s3@cret@h1/",
+        "mysql://me:s3/cret@h/", "mysql://me:s3?cret@h/", "mysql://me:/s3cret@h1,h2/",
+        "mysql://me:12/s3cret@h/", "me:s3cret@h/"}) {
     const std::string refusal = RefusalOf([&] { (void)mysql::ParseUrl(url); });
     EXPECT_THAT(refusal, HasSubstr("takes no password")) << url;
     EXPECT_THAT(refusal, Not(HasSubstr("s3"))) << url;
@@ -148,13 +153,16 @@ TEST_F(PostgresTargetTest, ASecretIsRefusedWhetherTheLibraryKnowsItOrNot) {
   for (const std::string connect :
        {"host=h oauth_client_secret=s3cret", "host=h scram_client_key = s3cret",
         "postgresql://h/?scram%5Fserver_key=s3cret", "host=h password='s3cret",
-        "postgresql://h/?sslpassword=s3cret", "postgresql://me:s3cret@h/"}) {
+        "postgresql://h/?sslpassword=s3cret", "postgresql://me:s3cret@h/",
+        "postgresql://me:s3cret/x@h/test", "postgresql://me:/s3cret@h/"}) {
     const std::string refusal = RefusalOf([&] { (void)postgres::ParseTargets(connect); });
     EXPECT_THAT(refusal, HasSubstr("takes no password")) << connect;
     EXPECT_THAT(refusal, HasSubstr("--engine-option connect")) << connect;
     EXPECT_THAT(refusal, Not(HasSubstr("s3cret"))) << connect;
   }
   EXPECT_THAT(Names("host=h passfile=/password"), ElementsAre("h:5432"));
+  // An @ behind a port is not that of a user.
+  EXPECT_THAT(Names("postgresql://h:1,[::1]:2/test?user=me@here"), ElementsAre("h:1", "[::1]:2"));
 }
 
 // libpq would go from a host that does not answer to the next one.
