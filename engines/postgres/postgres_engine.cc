@@ -301,8 +301,10 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
   for (const std::string& option : settings_.server) {
     names += fmt::format(", '{}'", option.substr(0, option.find('=')));
   }
-  for (SqlConnection::Row& row : store_->Ask(
-           "SELECT name, current_setting(name) FROM pg_settings WHERE name IN (" + names + ")")) {
+  // A few names have capital letters there, such as DateStyle.
+  for (SqlConnection::Row& row :
+       store_->Ask("SELECT name, current_setting(name) FROM pg_settings WHERE lower(name) IN (" +
+                   names + ")")) {
     all.emplace_back(std::move(row[0]), std::move(row[1]));
   }
   all.emplace_back("version", store_->AskOne("SHOW server_version"));

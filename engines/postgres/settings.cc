@@ -56,32 +56,33 @@ constexpr std::string_view kOwn[] = {"shared_buffers",
   RefuseEngineOption("postgres", option, value, why);
 }
 
-// Returns the name in the server option "name=value", as the server's documents write it: a name
-// may also have capital letters and hyphens.
+// Returns the name in the server option "name=value" in small letters and without hyphens, in place
+// of which the server takes an underscore.
 std::string NameOf(const std::string& option) {
   std::string name = option.substr(0, option.find('='));
   for (char& c : name) c = c == '-' ? '_' : LowerCase(c);
   return name;
 }
 
-// Splits "name=value;name=value" into options for the server. Throws Error (kUsage) for an option
-// that the run decides.
+// Splits "name=value;name=value" into options for the server, each with the name of NameOf. Throws
+// Error (kUsage) for an option that the run decides.
 std::vector<std::string> ServerOptions(const std::string& text) {
   std::vector<std::string> all;
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(';', at), text.size());
-    std::string part = text.substr(at, end - at);
+    const std::string part = text.substr(at, end - at);
     at = end + 1;
     const size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0) {
       Refuse("server_option", part,
              "it takes NAME=VALUE of the server's configuration, such as bgwriter_delay=10ms");
     }
-    if (std::find(std::begin(kOwn), std::end(kOwn), NameOf(part)) != std::end(kOwn)) {
+    const std::string name = NameOf(part);
+    if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) {
       Refuse("server_option", part,
              "the run's own options or --engine-option of that name decide it");
     }
-    all.push_back(std::move(part));
+    all.push_back(name + part.substr(equals));
   }
   return all;
 }
@@ -191,7 +192,8 @@ double NumberOf(const std::vector<std::string>& server, std::string_view name) {
   double number = 0;
   for (const std::string& option : server) {
     const size_t equals = option.find('=');
-    if (NameOf(option) == name) number = std::strtod(option.c_str() + equals + 1, nullptr);
+    if (option.substr(0, equals) != name) continue;
+    number = std::strtod(option.c_str() + equals + 1, nullptr);
   }
   return number;
 }

@@ -165,6 +165,15 @@ TEST_F(PostgresProgramsTest, TheUserCanChooseAnotherMethodOfIo) {
   EXPECT_LT(at("io_method=worker"), static_cast<ptrdiff_t>(server.size()));
 }
 
+// The effective settings are looked up by these names.
+TEST_F(PostgresProgramsTest, AnOptionOfTheServerHasOneNameInAnySpelling) {
+  EngineOptions options = Options("postgres (PostgreSQL) 18.6");
+  options.extra["server_option"] = "Commit-Delay=7;DateStyle=ISO, DMY";
+  const std::vector<std::string> server = postgres::MakeSettings(options).server;
+  EXPECT_THAT(server, Contains("commit_delay=7"));
+  EXPECT_THAT(server, Contains("datestyle=ISO, DMY")) << "a value stays as it is";
+}
+
 TEST_F(PostgresProgramsTest, OthersThanTheVersionsThatItWorksWithAreRefused) {
   EXPECT_THAT(Refusal(Options("postgres (PostgreSQL) 9.5.25")),
               HasSubstr("it takes a PostgreSQL of version 9.6 or later, and this one is 9.5.25"));
