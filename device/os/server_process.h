@@ -51,7 +51,6 @@ struct ServerCommand {
   // control it.
   std::optional<ProgramUser> user;
   int death_signal = SIGKILL;  // the kernel sends it when the starting thread ends
-  // Whether the program does not end the processes that it starts, as a script may not. A guard
   // Set this for a program that does not end the processes that it starts, as a script may not.
   // Then a guard process kills the program's process group when the starting thread ends, in place
   // of death_signal. pid() is the guard's id. The guard exits with the program's exit code, or with

@@ -145,7 +145,6 @@ TEST_F(GivenMariadbTest, AConnectionThatRestsAsksWhetherItsHostIsThere) {
   ::waitpid(run, nullptr, 0);
 }
 
-// The client's library would go on without TLS.
 // A thread of a pool serves many connections, and one behind TCP may be another machine's.
 TEST_F(GivenMariadbTest, AServerWhoseThreadsCannotBeFollowedIsSaidToChargeNoOperation) {
   StartServer("--thread-handling=pool-of-threads --skip-networking --init-file=" +
@@ -166,6 +165,7 @@ TEST_F(GivenMariadbTest, AServerWhoseThreadsCannotBeFollowedIsSaidToChargeNoOper
       << missing;
 }
 
+// The client's library would go on without TLS.
 TEST_F(GivenMariadbTest, TlsThatIsAskedForIsNotLeftOut) {
   const std::string port = std::to_string(FreePort());
   StartServer("--bind-address=127.0.0.1 --ssl=0 --port=" + port +

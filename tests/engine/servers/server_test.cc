@@ -98,7 +98,6 @@ TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
   EXPECT_EQ(Get("k"), "v");
 }
 
-// Other clients that write may keep the checkpoint of a given server from its end.
 // Returns whether all threads of a process are stopped. After SIGSTOP some go on for a moment.
 bool IsStopped(pid_t process) {
   for (const auto& task : fs::directory_iterator(fmt::format("/proc/{}/task", process))) {
@@ -110,6 +109,7 @@ bool IsStopped(pid_t process) {
   return true;
 }
 
+// Other clients that write may keep the checkpoint of a given server from its end.
 TEST_P(ServerTest, ACheckpointOfAGivenServerIsGivenUpAtTheEndOfItsTime) {
   if (info().name == "postgres" || GetParam().IsOldMariadb()) {
     GTEST_SKIP() << "its checkpoint ends by itself, or it has none on demand";
