@@ -42,7 +42,11 @@ ServerHome::~ServerHome() {
   if (!discard_) return;
   std::error_code error;
   std::filesystem::remove_all(cluster(), error);
-  std::filesystem::remove(log(), error);
+  if (log_begin_ == 0) {
+    std::filesystem::remove(log(), error);
+  } else {
+    std::filesystem::resize_file(log(), log_begin_, error);  // leaves what was there before
+  }
 }
 
 void ServerHome::HoldCluster() {

@@ -36,8 +36,8 @@ class ServerHome {
   // `end_signal` is the signal that asks the server to end in order. Throws Error (kUsage) when the
   // database is new and there are already files in the place of its data directory.
   ServerHome(std::string dir, bool is_new, int end_signal);
-  // Ends the server in order, which may take ten minutes. Removes a new database if MayDiscard was
-  // called and Keep was not.
+  // Ends the server in order, which may take ten minutes. Removes a new database and its messages
+  // if MayDiscard was called and Keep was not. What the file of messages had before stays.
   ~ServerHome();
 
   const std::string& dir() const { return dir_; }

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "device/error.h"
@@ -79,6 +80,15 @@ TEST_F(ServerHomeTest, AStartThatFailsLeavesNoServerAndNoNewDatabase) {
   EXPECT_FALSE(Runs());
   EXPECT_FALSE(fs::exists(dir_ + "/cluster"));
   EXPECT_FALSE(fs::exists(dir_ + "/server.log"));
+}
+
+// The file may be somebody else's.
+TEST_F(ServerHomeTest, AStartThatFailsLeavesWhatTheFileOfMessagesHad) {
+  std::ofstream(dir_ + "/server.log") << "theirs\n";
+  EXPECT_THROW(SleepingServer(dir_, true, true), Error);
+  EXPECT_GT(SleepingServer::pid, 0);
+  std::ifstream file(dir_ + "/server.log");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "theirs\n");
 }
 
 TEST_F(ServerHomeTest, FilesInThePlaceOfANewDatabaseStay) {
