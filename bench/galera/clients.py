@@ -167,9 +167,11 @@ class Reader(threading.Thread):
         self.answers.append((asked, asked - commit.end, there))
         if there:
             return
-        while not self._told.wait(0.001):
-            if connection.run(question):
-                self.late.append((asked, time.monotonic() - commit.end))
-                return
-        self.late.append((asked, None))
+        seconds = None
+        try:
+            while seconds is None and not self._told.wait(0.001):
+                if connection.run(question):
+                    seconds = time.monotonic() - commit.end
+        finally:  # also when the node answers no more, as at a fault
+            self.late.append((asked, seconds))
 

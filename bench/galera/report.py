@@ -173,6 +173,7 @@ def fault_lines(phase):
     for reads in phase["reads"]:
         lines.append(f"  reads at node{reads['node']}: {reads['answers']} answers, {reads['stale']} stale" +
                      (f" (up to {reads['longest_stale_ms']:.0f} ms)" if reads["longest_stale_ms"] is not None else "") +
+                     (f", {reads['never_there_while_asked']} of them until the node answered no more or the phase ended" if reads["never_there_while_asked"] else "") +
                      (", errors " + ", ".join(f"{count} of {code}" for code, count in reads["errors"].items()) if reads["errors"] else ""))
     if ours := phase.get("testbed"):
         lines.insert(1, "  " + testbed_run.line(ours))

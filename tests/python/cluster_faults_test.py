@@ -136,6 +136,13 @@ class ClientsTest(unittest.TestCase):
         self.assertEqual(len(reader.late), 1)
         self.assertGreater(reader.late[0][1], 0)
 
+    def test_a_reader_keeps_a_stale_answer_whose_node_then_answers_no_more(self):
+        reader = clients.Reader(StandInNode(1, [[], [], 1047]), [writer(0, [commit(0, 0, end=time.monotonic())])], self.options(), SEED)
+        with self.assertRaises(client.ServerError):
+            reader._ask(reader._connect())
+        self.assertEqual([there for _, _, there in reader.answers], [False])
+        self.assertEqual([seconds for _, seconds in reader.late], [None])
+
     def test_the_value_follows_from_the_key(self):
         self.assertEqual(clients.value_of(1, 2, 3, 10), clients.value_of(1, 2, 3, 10))
         self.assertEqual(len({clients.value_of(*key, 10) for key in [(1, 2, 3), (1, 2, 4), (1, 3, 3), (2, 2, 3), (1, 23, 3)]}), 5)
@@ -182,12 +189,15 @@ class FiguresTest(unittest.TestCase):
         self.assertIsNone(report.bytes_of(phase, 10, 988)["network_sent"], "of one node alone it would be too little")
 
     def test_the_text_names_the_stall_and_the_loss(self):
-        told = report.figures(self.phase(), 988)
+        phase = self.phase()
+        phase.readers = [types.SimpleNamespace(node=1, answers=[(0.1, 0.1, False), (0.2, 0.1, False)], late=[(0.1, 0.3), (0.2, None)], errors={})]
+        told = report.figures(phase, 988)
         document = {"settings": {"nodes": 2, "clients": 2, "rows": 1, "value_size": 988, "durability": "sync"}, "versions": {"mariadb": "1", "galera": "2"},
                     "network": {"kind": "namespaces", "why": ""}, "phases": [told], "check": {"nodes": [], "faults": ["node2: lost"], "unknown": 0, "unknown_there": 0}}
         text = report.text(document)
         self.assertIn("no client had a commit for 1.10 s, from 0.05 s after the fault", text)
         self.assertIn("it took 3 write sets", text)
+        self.assertIn("2 answers, 2 stale (up to 300 ms), 1 of them until the node answered no more or the phase ended", text)
         self.assertIn("! node2: lost", text)
         self.assertNotIn("no acknowledged row was lost", text)
         json.dumps(document)
