@@ -30,8 +30,8 @@ struct ConnectOptions {
   std::string address;          // address in results, of a server that runs already
   std::string shown;            // the server's name in errors
   std::string setup;            // a statement that each connection begins with
-  // Returns the server's last error, for the sentence about a lost connection. There is no function
-  // when the run has not started the server.
+  // Returns the server's last error, or an empty string, for the sentence about a lost connection.
+  // There is no function when the run has not started the server.
   std::function<std::string()> complaint;
 };
 

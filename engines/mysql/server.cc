@@ -245,7 +245,7 @@ ConnectOptions PrivateServer::connect() const {
   options.private_server = true;
   options.socket = ShortCluster() + "/" + kSocket;
   options.shown = "the server in " + dir();
-  options.complaint = [this] { return Complaint(); };
+  options.complaint = [this] { return LastError(); };
   return options;
 }
 
@@ -259,7 +259,7 @@ void PrivateServer::SyncLog() const {
   }
 }
 
-std::string PrivateServer::Complaint() const {
+std::string PrivateServer::LastError() const {
   if (WaitsForSpace()) {
     return "No space left on device: the server waited for space to write its binary log, so it "
            "was ended";
@@ -277,7 +277,12 @@ std::string PrivateServer::Complaint() const {
     if (said.starts_with("InnoDB: ")) return said.substr(8);
     if (first.empty()) first = said;
   }
-  return first.empty() ? "it did not say why" : first;
+  return first;
+}
+
+std::string PrivateServer::Complaint() const {
+  const std::string said = LastError();
+  return said.empty() ? "it did not say why" : said;
 }
 
 }  // namespace testbed::mysql

@@ -49,6 +49,9 @@ class PrivateServer : public ServerHome {
   void Start();
   void WaitForStart();
   void AwaitAnswer();
+  // Returns the error in the server's messages that tells most; an empty string when there is none,
+  // as after a kill. Complaint returns words in its place.
+  std::string LastError() const;
   std::string Complaint() const;
   // Returns whether the server waits for space, or waited for it when it was killed.
   bool WaitsForSpace() const;
