@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -48,6 +49,41 @@ TEST_F(OutputTest, AReaderThatGoesAwayCostsNothing) {
     EXPECT_EQ(RunIntoClosedPipe(command), 0) << command;
     EXPECT_EQ(Read(directory_ / "err"), "") << command;
   }
+}
+
+// Another program that shares the pipe may have made it one whose writes do not wait. What did not
+// fit into it was lost, and so was all that came after.
+TEST_F(OutputTest, APipeWhoseWritesDoNotWaitGetsEverything) {
+  const std::string whole = Run("explain --markdown").out;
+  ASSERT_GT(whole.size(), 20000u);
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  ASSERT_GT(::fcntl(ends[1], F_SETPIPE_SZ, 4096), 0);
+  ASSERT_EQ(::fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+  const std::string binary = TestbedBinary();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::execl(binary.c_str(), "testbed", "explain", "--markdown", nullptr);
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  // The pipe is read when the program waits for room in it, or has given up.
+  EXPECT_TRUE(Becomes([&] {
+    int unread = 0;
+    const char state = State(std::to_string(child));
+    return state == 'Z' || (state == 'S' && ::ioctl(ends[0], FIONREAD, &unread) == 0 && unread > 0);
+  }));
+  std::string text;
+  char bytes[4096];
+  for (ssize_t n; (n = ::read(ends[0], bytes, sizeof bytes)) > 0;) {
+    text.append(bytes, static_cast<size_t>(n));
+  }
+  ::close(ends[0]);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(text.size(), whole.size());
 }
 
 // An interrupt also ends the reader of the pipe, as Ctrl-C ends tee.

@@ -1,6 +1,7 @@
 #include "tools/output/standard_streams.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,14 +23,23 @@ struct Target {
 };
 Target out_target{STDOUT_FILENO}, err_target{STDERR_FILENO};
 
+// Waits until the descriptor takes bytes, or never will again.
+void AwaitRoom(int fd) {
+  pollfd room{fd, POLLOUT, 0};
+  (void)::poll(&room, 1, -1);
+}
+
 // Writes the bytes, and drops those that cannot be written. Always returns n, so that no caller
-// fails over what it prints.
+// fails over what it prints. A descriptor that does not block, which another program that shares it
+// may have made of it, is waited for like any other.
 ssize_t WriteOrDrop(void* cookie, const char* bytes, size_t n) {
   auto* target = static_cast<Target*>(cookie);
   for (size_t done = 0; done < n && target->error == 0;) {
     const ssize_t written = ::write(target->fd, bytes + done, n - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
+    if (written < 0 && errno == EAGAIN) {
+      AwaitRoom(target->fd);
+    } else if (written < 0) {
       target->error = errno;
     } else {
       done += static_cast<size_t>(written);
