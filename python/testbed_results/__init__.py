@@ -413,6 +413,11 @@ def _operations(paths):
                     yield name, phase, operation
 
 
+def _middle(least):
+    """The nanoseconds that stand for a bucket of a histogram which begins at `least`, as in the percentiles of a document."""
+    return least + (1 << max(least.bit_length() - 7, 0)) // 2
+
+
 def plot_percentiles(paths, axes=None):
     """Latency by percentile, of an open loop from the intended start. Each mark of the axis is ten times rarer than the
     one before (HdrHistogram's axis)."""
@@ -422,10 +427,11 @@ def plot_percentiles(paths, axes=None):
         intended = operation.get("latency_from_intended_ns_histogram")
         buckets = intended or operation.get("latency_ns_histogram") or ()
         name += ", from the intended start" if intended else ""
+        most = operation["latency_from_intended_us" if intended else "latency_us"]["max"]
         total, below, x, y = sum(count for _, count in buckets), 0, [], []
         for least, count in buckets:
             x.append(total / (total - below))
-            y.append(least / 1000)
+            y.append(min(_middle(least) / 1000, most))
             below += count
         rarest = max(rarest, total)
         if buckets:

@@ -147,6 +147,17 @@ class NotebookTest(unittest.TestCase):
             self.assertTrue(any(r"\$\frac\$ <b>" in text for text in shown), shown)
         pyplot.close("all")
 
+    def test_percentiles_are_those_of_the_tables(self):
+        document = json.loads(self.file.read_text(encoding="utf-8"))
+        operations = [operation for run in document["runs"] for phase in run["phases"] if phase["kind"] == "measure"
+                      for operation in phase["operations"]]
+        lines = tr.plot_percentiles(self.file).get_lines()
+        self.assertEqual(len(lines), len(operations))
+        for line, operation in zip(lines, operations):
+            median = [y for x, y in zip(line.get_xdata(), line.get_ydata()) if x < 2][-1]
+            self.assertEqual(median, operation["latency_us"]["p50"])
+        pyplot.close("all")
+
     def test_a_search_is_drawn_from_the_lowest_rate_up(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))
         steps = [{"rate": 900, "limited_us": 10}, {"target_rate": 450, "rate": 450, "limited_us": 20},

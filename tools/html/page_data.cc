@@ -13,6 +13,7 @@
 #include "tools/live/seconds.h"
 #include "tools/output/json_text.h"
 #include "tools/report/report.h"
+#include "workloads/measure/histogram.h"
 
 namespace testbed {
 namespace {
@@ -100,6 +101,14 @@ json SeriesColumns(const json& series) {
   return columns;
 }
 
+// Returns the latency in microseconds that stands for a bucket of a histogram, as it does in the
+// percentiles of a document: the middle, and not the least nanoseconds, which the bucket has.
+double BucketUs(const json& least) {
+  if (!least.is_number_unsigned()) return least.get<double>() / 1000;  // a damaged document
+  const size_t bucket = Histogram::BucketOf(least.get<uint64_t>());
+  return static_cast<double>(Histogram::Middle(bucket)) / 1000;
+}
+
 // Returns points of the latency's distribution, denser toward its end, about 33 for each factor of
 // ten in 1 - share: pairs of the share of operations that were not slower, and microseconds. The
 // last point is the slowest operation.
@@ -115,7 +124,7 @@ json LatencyCurve(const json& buckets, double max_us) {
     const double at = std::log10(total / (total - below));
     if (at - last < 0.03) continue;
     last = at;
-    curve.push_back({below / total, bucket.at(0).get<double>() / 1000});
+    curve.push_back({below / total, BucketUs(bucket.at(0))});
   }
   if (total > 0) curve.push_back({1, max_us});
   return curve;

@@ -1,0 +1,40 @@
+// Tests that the plots and sentences of a page have the figures of the document, and none that it
+// does not have.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/tools/results/small_document.h"
+#include "tools/html/page_data.h"
+#include "tools/html/plot_files.h"
+#include "workloads/measure/histogram.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// Returns the phase of SmallDocument that measures.
+json& Measured(json& document) { return document["runs"][0]["phases"][2]; }
+
+// Returns that phase as the page has it.
+json MeasuredOnPage(const json& document) {
+  PageData data;
+  data.AddDocument("run.json", document);
+  json page = data.Json()["documents"][0]["document"];
+  return Measured(page);
+}
+
+// The curve had the least latency of each bucket, up to 0.8 % less than the tables have.
+TEST(PageFiguresTest, TheCurveOfLatenciesHasThePercentilesOfTheTables) {
+  HistogramCounts latency;
+  latency.AddBucket(10000, 60);
+  latency.AddBucket(90000, 40);
+  json document = SmallDocument();
+  Measured(document)["operations"][0]["latency_ns_histogram"] = latency.Buckets();
+  const double us = static_cast<double>(latency.Percentile(0.6)) / 1000;
+  EXPECT_EQ(MeasuredOnPage(document)["operations"][0]["latency_curve"][0], json::array({0.6, us}));
+}
+
+}  // namespace
+}  // namespace testbed
