@@ -81,12 +81,24 @@ json StallsJson(const json& phase) {
   return stalls;
 }
 
+// Returns the names of the figures that any second has. The first may lack some: the memory of a
+// run of several tasks is that of task 0, which may begin after the others.
+std::set<std::string> FiguresOf(const json& series) {
+  std::set<std::string> names;
+  for (const json& second : series) {
+    if (!second.is_object()) continue;
+    for (const auto& [name, value] : second.items()) {
+      if (!value.is_structured()) names.insert(name);
+    }
+  }
+  return names;
+}
+
 json SeriesColumns(const json& series) {
   const size_t step = (series.size() + PageData::kMostSeconds - 1) / PageData::kMostSeconds;
   json columns = {{"joined", std::max<size_t>(step, 1)}};
   if (series.empty() || !series[0].is_object()) return columns;
-  for (const auto& [name, value] : series[0].items()) {
-    if (value.is_array() || value.is_object()) continue;
+  for (const std::string& name : FiguresOf(series)) {
     json column = json::array();
     for (size_t i = 0; i < series.size(); i += step) {
       column.push_back(Joined(series, name, i, std::min(i + step, series.size())));

@@ -140,6 +140,11 @@
     return testbed.time(one.value[1]);
   }
 
+  // Returns the values of a second each as those per second; null where a value is not known.
+  function perSecond(values, lengths) {
+    return values.map(function (value, i) { return value === null ? null : value / lengths[i]; });
+  }
+
   function positive(values) {
     return values.map(function (v) { return v > 0 ? v : null; });
   }
@@ -162,8 +167,8 @@
     }
     if (series.device_read_bytes && series.device_write_bytes) {
       list.push({title: 'device, bytes per second', height: 100, format: testbed.decimalBytes, from: 0, lines: [
-        ['device reads', series.device_read_bytes.map(function (b, i) { return b / lengths[i]; }), look(0)],
-        ['device writes', series.device_write_bytes.map(function (b, i) { return b / lengths[i]; }), look(1)]
+        ['device reads', perSecond(series.device_read_bytes, lengths), look(0)],
+        ['device writes', perSecond(series.device_write_bytes, lengths), look(1)]
       ]});
     }
     return list;

@@ -36,5 +36,24 @@ TEST(PageFiguresTest, TheCurveOfLatenciesHasThePercentilesOfTheTables) {
   EXPECT_EQ(MeasuredOnPage(document)["operations"][0]["latency_curve"][0], json::array({0.6, us}));
 }
 
+// Only the figures of the first second were on the page: of a run of several tasks no memory, where
+// task 0 had begun after the others.
+TEST(PageFiguresTest, AFigureThatTheFirstSecondLacksIsShown) {
+  json document = SmallDocument();
+  json& series = Measured(document)["series"];
+  for (size_t i = 1; i < series.size(); ++i) {
+    series[i].update({{"page_cache_bytes", 4096}, {"device_read_bytes", 1000}});
+    series[i].update({{"device_write_bytes", 0}, {"p50_us", 10}});
+  }
+  const json phase = MeasuredOnPage(document);
+  EXPECT_EQ(phase["series"]["page_cache_bytes"], json::parse("[null, 4096, 4096]"));
+  const std::string reads = EvaluateOnPage(
+      phase,
+      "JSON.stringify(testbed.timePlot(data, testbed.theme('light'), 760).option.series"
+      ".filter(function (one) { return one.name === 'device reads'; })[0].data);");
+  EXPECT_EQ(json::parse(reads),
+            json::parse("[[0, null], [1, null], [1, 1000], [2, 1000], [2, 2000], [2.5, 2000]]"));
+}
+
 }  // namespace
 }  // namespace testbed
