@@ -150,6 +150,14 @@
     });
   };
 
+  // Returns the lowest rate of a stall and its slowest operation, as far as it has them: perhaps none ended in it.
+  function stallWords(stall) {
+    var words = [];
+    if (stall.rate !== null) words.push(testbed.counted(testbed.short(stall.rate), 'operation') + ' a second');
+    if (stall.worst > 0) words.push('the slowest operation ' + testbed.time(stall.worst));
+    return words.join(', ');
+  }
+
   // Returns the sentences on how far the result can be trusted: [{text, alarm}].
   testbed.confidence = function (document, run, phase) {
     var says = [], closure = (phase.account || {}).closure, series = phase.series || {};
@@ -164,7 +172,7 @@
     if (stalls.length > 0) {
       var longest = stalls.slice().sort(function (a, b) { return (b.to - b.from) - (a.to - a.from); })[0];
       says.push({text: (stalls.length === 1 ? 'One stall, from second ' : stalls.length + ' stalls, the longest from second ') + testbed.short(longest.from) + ' to ' +
-                       testbed.short(longest.to) + ': ' + (longest.rate === null ? '' : testbed.counted(testbed.short(longest.rate), 'operation') + ' a second, ') + 'the slowest operation ' + testbed.time(longest.worst) + '.', alarm: true});
+                       testbed.short(longest.to) + ': ' + stallWords(longest) + '.', alarm: true});
     }
     var steady = phase.steady || {};
     if (steady.rate === true) says.push({text: 'The rate had settled.'});

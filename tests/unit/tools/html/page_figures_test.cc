@@ -55,5 +55,19 @@ TEST(PageFiguresTest, AFigureThatTheFirstSecondLacksIsShown) {
             json::parse("[[0, null], [1, null], [1, 1000], [2, 1000], [2, 2000], [2.5, 2000]]"));
 }
 
+// The page told of "the slowest operation 0 µs".
+TEST(PageFiguresTest, AStallInWhichNothingEndedHasNoSlowestOperation) {
+  const auto stall = [](int operations, double max_us) {
+    json document = SmallDocument();
+    Measured(document)["series"][1].update({{"operations", operations}, {"max_us", max_us}});
+    return EvaluateOnPage(MeasuredOnPage(document),
+                          "testbed.confidence({}, {}, data).filter(function (one) {"
+                          "  return /stall/.test(one.text); })[0].text;");
+  };
+  EXPECT_EQ(stall(0, 0), "One stall, from second 1 to 2: 0 operations a second.");
+  EXPECT_EQ(stall(1, 2e6),
+            "One stall, from second 1 to 2: 1 operation a second, the slowest operation 2 s.");
+}
+
 }  // namespace
 }  // namespace testbed
