@@ -123,7 +123,7 @@
     // at equal distances.
     var least = Math.min.apply(null, xs), most = Math.max.apply(null, xs), logX = numbers && least > 0 && most / least >= 8;
     var category = !numbers || (!logX && most / (xs.slice().sort(function (a, b) { return a - b; })[1] || 1) >= 8);
-    var option = testbed.basePlot(theme), logY = wide(all);
+    var option = testbed.basePlot(theme), logY = wide(all), below = all.some(function (v) { return v < 0; });
     function point(p, value) { return category ? [p.label, value] : [p.x, value]; }
     option.series = [];
     var ofEngines = experiment.axes.some(function (axis, a) { return axis.name === 'engine' && choice.fixed[a] === -1; }) &&
@@ -156,7 +156,8 @@
     option.xAxis.nameLocation = 'middle';
     option.xAxis.nameGap = 28;
     option.xAxis.splitLine = {show: false};
-    option.yAxis = testbed.plotAxis(theme, {type: logY ? 'log' : 'value', axisLabel: {formatter: testbed.axis}, min: logY ? undefined : 0,
+    option.xAxis.axisLine.onZero = false;
+    option.yAxis = testbed.plotAxis(theme, {type: logY ? 'log' : 'value', axisLabel: {formatter: testbed.axis}, min: logY || below ? undefined : 0,
                                             name: metric.name.replace(/_/g, ' ') + (metric.unit ? ' (' + metric.unit + ')' : ''), nameLocation: 'end',
                                             nameTextStyle: {align: 'left', padding: [0, 0, 0, narrow ? -44 : -62], color: theme.muted, fontSize: 11}});
     option.tooltip.trigger = 'item';

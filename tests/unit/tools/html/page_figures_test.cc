@@ -69,5 +69,27 @@ TEST(PageFiguresTest, AStallInWhichNothingEndedHasNoSlowestOperation) {
             "One stall, from second 1 to 2: 1 operation a second, the slowest operation 2 s.");
 }
 
+// A figure below 0, such as the growth of a database that shrank, lay outside of the panel.
+TEST(PageFiguresTest, CurvesBelowZeroAreInThePanel) {
+  const auto least = [](double last) {
+    json axis, experiment;
+    axis["name"] = "threads";
+    axis["labels"] = {"1", "2"};
+    experiment["axes"].push_back(axis);
+    experiment["metrics"].push_back({{"name", "growth"}, {"unit", "B"}});
+    for (size_t x = 0; x < 2; ++x) {
+      json cell;
+      cell["labels"].push_back(x);
+      cell["figures"].push_back(json::array({x == 0 ? 1.0 : last, 0.0}));
+      experiment["cells"].push_back(cell);
+    }
+    return EvaluateOnPage(experiment,
+                          "String(testbed.curvePlot(data, testbed.curveChoice(data),"
+                          " testbed.theme('light'), 800).option.yAxis.min);");
+  };
+  EXPECT_EQ(least(2), "0");
+  EXPECT_EQ(least(-2), "undefined") << "the plot's own, below the least";
+}
+
 }  // namespace
 }  // namespace testbed
