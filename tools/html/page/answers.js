@@ -95,6 +95,20 @@
     return (run.find_rate || []).filter(function (found) { return found.name === phase.name; }).map(function (found) { return String(found.sentence); });
   }
 
+  // Returns the sentences on a document without a phase that is a result: [{text, alarm}]. A search by --find-rate
+  // has one even when it was interrupted.
+  testbed.unfinishedAnswers = function (document) {
+    var runs = document.runs || [], says = [];
+    runs.forEach(function (run) {
+      (run.find_rate || []).forEach(function (found) { says.push({text: String(found.sentence)}); });
+    });
+    says.push({text: 'This document holds no phase that was finished.'});
+    runs.forEach(function (run) {
+      if (run.error) says.push({text: 'The run failed: ' + run.error.sentence, alarm: true});
+    });
+    return says;
+  };
+
   // Returns how long the operations of a kind took, as far as they are enough to tell.
   function spans(op) {
     var latency = testbed.latencyName(op), us = op[latency], parts = [];

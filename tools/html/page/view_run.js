@@ -230,8 +230,8 @@
     const measured = main.findIndex((p, r) => p >= 0 && runs[r].phases[p].kind === 'measure');
     const first = measured >= 0 ? measured : main.findIndex((p) => p >= 0);
     if (first < 0) {
-      const errors = runs.filter((run) => run.error).map((run) => h('p', {class: 'alarm'}, 'The run failed: ' + line(run.error.sentence)));
-      view.append(h('p', {class: 'answer'}, 'This document holds no phase that was finished.'), ...errors, circumstances(entry, data));
+      const says = testbed.unfinishedAnswers(d).map((s) => h('p', {class: s.alarm ? 'alarm' : 'answer'}, line(s.text)));
+      view.append(...[...says, rateSearches(entry)].filter((part) => part), circumstances(entry, data));
       return view;
     }
     const operations = operationsTable(entry, choose);

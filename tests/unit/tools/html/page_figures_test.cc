@@ -91,5 +91,21 @@ TEST(PageFiguresTest, CurvesBelowZeroAreInThePanel) {
   EXPECT_EQ(least(-2), "undefined") << "the plot's own, below the least";
 }
 
+// Of a search by --find-rate on a database that was there, which was interrupted, the page showed
+// nothing, though the text report has the rates that it had tried.
+TEST(PageFiguresTest, ASearchWithoutAPhaseBehindItIsTold) {
+  json run;
+  run["find_rate"].push_back({{"name", "mixed"}, {"sentence", "mixed, 8 threads: interrupted"}});
+  run["error"]["sentence"] = "the disk is full";
+  json document;
+  document["runs"].push_back(run);
+  EXPECT_EQ(EvaluateOnPage(document,
+                           "testbed.unfinishedAnswers(data).map(function (one) {"
+                           "  return (one.alarm ? '! ' : '') + one.text; }).join('\\n');"),
+            "mixed, 8 threads: interrupted\n"
+            "This document holds no phase that was finished.\n"
+            "! The run failed: the disk is full");
+}
+
 }  // namespace
 }  // namespace testbed
