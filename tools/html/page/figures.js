@@ -5,11 +5,12 @@ var testbed = {};
 (function (testbed) {
   'use strict';
 
-  // Returns the number with about three significant digits: 30,327, 0.946, 5.8e-6.
+  // Returns the number with about three significant digits: 30,327, 0.946, 5.8e-6; 3.00e+21, which no counter reaches.
   function short(x) {
     if (x === null || x === undefined || !isFinite(x)) return '–';
     var size = Math.abs(x);
     if (size === 0) return '0';
+    if (size >= 1e18) return x.toExponential(2);
     if (size >= 1000) return count(Math.round(x));
     if (size < 0.001) return x.toExponential(1).replace('e-0', 'e-');
     return String(parseFloat(x.toPrecision(3)));

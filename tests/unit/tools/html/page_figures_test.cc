@@ -107,5 +107,15 @@ TEST(PageFiguresTest, ASearchWithoutAPhaseBehindItIsTold) {
             "! The run failed: the disk is full");
 }
 
+// A figure of 22 digits was formatted without end, and its page said that no run writes it.
+TEST(PageFiguresTest, AFigureOfManyDigitsIsShown) {
+  const auto page = [](const std::string& expression) {
+    return EvaluateOnPage(json(), expression);
+  };
+  EXPECT_EQ(page("testbed.short(3e21);"), "3.00e+21");
+  EXPECT_EQ(page("testbed.count(3e21);"), "3.00e+21");
+  EXPECT_EQ(page("testbed.short(123456789012345680);"), "123,456,789,012,345,680");
+}
+
 }  // namespace
 }  // namespace testbed
