@@ -2,7 +2,20 @@
 (function (testbed) {
   'use strict';
 
-  function nameOf(entry) { return String(entry.source).replace(/^.*\//, '').replace(/\.json$/, ''); }
+  // Returns the names with those of `longer` in place of the ones that are not the only ones of their kind.
+  function unlike(names, longer) {
+    var times = {};
+    names.forEach(function (name) { times['$' + name] = (times['$' + name] || 0) + 1; });
+    return names.map(function (name, i) { return times['$' + name] === 1 ? name : longer[i]; });
+  }
+
+  // Returns a name of each document, by which it can be told from the others: that of its file, the path where files of
+  // several directories have one name, and a number behind it where the same file is given twice.
+  testbed.namesOf = function (entries) {
+    var paths = entries.map(function (entry) { return String(entry.source).replace(/\.json$/, ''); });
+    var names = unlike(paths.map(function (path) { return path.replace(/^.*\//, ''); }), paths);
+    return unlike(names, names.map(function (name, i) { return name + ' (' + (i + 1) + ')'; }));
+  };
 
   var mostSideBySide = 8;  // documents
 
@@ -35,8 +48,8 @@
   // Its "run", "index" and "phase" are those of the first one, "mean" says of what testbed.meanOf is the mean, and
   // "interrupted" is the number of phases that are left out. At most eight documents are set side by side.
   testbed.comparisonGroups = function (entries) {
-    var groups = [], byKey = {};
-    entries.slice(0, mostSideBySide).forEach(function (entry) {
+    var groups = [], byKey = {}, names = testbed.namesOf(entries);
+    entries.slice(0, mostSideBySide).forEach(function (entry, e) {
       (entry.document.runs || []).forEach(function (run, r) {
         var times = {};
         testbed.resultPhases(run).forEach(function (p) {
@@ -49,7 +62,7 @@
           }
           var member = byKey[key].members.filter(function (m) { return m.entry === entry; })[0];
           if (!member) {
-            member = {name: nameOf(entry), entry: entry, engine: testbed.engineName(run, entry.document), samples: []};
+            member = {name: names[e], entry: entry, engine: testbed.engineName(run, entry.document), samples: []};
             byKey[key].members.push(member);
           }
           member.samples.push({run: r, index: p, phase: phase, load: run.load > 0 ? run.load : 0});

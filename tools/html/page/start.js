@@ -70,8 +70,9 @@
 
   // Returns the links to the results, when there are several.
   function contents(data) {
+    const names = testbed.namesOf(data.documents);
     const links = [...data.comparisons.map((c, i) => [`#ab-${i}`, `${c.title}: ${String(c.source).replace(/^.*\//, '')}`]), ...data.experiments.map((e, i) => [`#experiment-${i}`, e.title]),
-                   ...data.documents.map((d, i) => [`#document-${i}`, `${testbed.documentTitle(d.document)}: ${String(d.source).replace(/^.*\//, '')}`])];
+                   ...data.documents.map((d, i) => [`#document-${i}`, `${testbed.documentTitle(d.document)}: ${names[i]}`])];
     if (links.length < 2) return null;
     if (testbed.comparisonGroups(data.documents).length > 0) links.unshift(['#comparison', 'Side by side']);
     return h('nav', {'aria-label': 'Results'}, h('ul', {}, links.map(([href, text]) => h('li', {}, h('a', {href}, line(text))))));

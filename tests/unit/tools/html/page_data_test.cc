@@ -273,7 +273,7 @@ TEST(PageDataTest, SideBySideStandTheMeansOfAllLoads) {
   EXPECT_EQ(SideBySide({SmallDocument(), SmallDocument()}, rates), R"([": 40",": 40"])");
   EXPECT_EQ(SideBySide(documents, "testbed.notCompared(data.documents, groups)"), "[]");
   EXPECT_THAT(SideBySide(documents, "testbed.groupCurves(mixed, testbed.theme('light'))"),
-              HasSubstr("\"run, load 1\""))
+              HasSubstr("\"run (1), load 1\""))
       << "a plot shows one run";
 }
 
@@ -285,7 +285,7 @@ TEST(PageDataTest, WhatIsNotSetSideBySideIsSaid) {
   EXPECT_THAT(
       SideBySide(documents, "testbed.notCompared(data.documents, groups)"),
       testing::AllOf(HasSubstr("The first 8 of 9 results are set side by side."),
-                     HasSubstr("mixed, 8 clients of run: a phase that was interrupted is left")));
+                     HasSubstr("mixed, 8 clients of run (1): a phase that was interrupted")));
 }
 
 TEST(PageDataTest, WhyNothingIsToldIsSaidByTheNumberOfLoads) {

@@ -59,6 +59,20 @@ TEST(SideBySideTest, LatenciesAreOfAKindThatAllHave) {
       << "the slowest of the point reads";
 }
 
+// before/run.json and after/run.json were both called "run", and a plot told the figures of one.
+TEST(SideBySideTest, FilesOfOneNameAreToldApart) {
+  PageData data;
+  for (const char* path : {"before/run.json", "after/run.json", "other.json", "after/run.json"}) {
+    data.AddDocument(path, SmallDocument());
+  }
+  const std::string names = EvaluateOnPage(
+      data.Json(),
+      "JSON.stringify(testbed.comparisonGroups(data.documents)[1].members.map(function (m) {"
+      "  return m.name; }));");
+  EXPECT_EQ(json::parse(names),
+            json::array({"before/run", "after/run (2)", "other", "after/run (4)"}));
+}
+
 TEST(SideBySideTest, WithoutACommonKindNoLatenciesAreCompared) {
   const std::vector<json> documents = {WithOperations(json::array({Operation("point-read", 10)})),
                                        WithOperations(json::array({Operation("update", 70)}))};
