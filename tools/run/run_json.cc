@@ -16,16 +16,24 @@ namespace {
 
 using nlohmann::json;
 
+// Returns the figures of the latencies; each is null when there are none.
 json LatencyJson(const HistogramCounts& h) {
-  auto us = [](uint64_t ns) { return static_cast<double>(ns) / 1000; };
-  return {{"mean", h.mean_ns() / 1000},
-          {"p50", us(h.Percentile(0.5))},
-          {"p90", us(h.Percentile(0.9))},
-          {"p99", us(h.Percentile(0.99))},
-          {"p999", us(h.Percentile(0.999))},
-          {"p9999", us(h.Percentile(0.9999))},
-          {"max", us(h.max_ns())}};
+  const auto us = [&h](double ns) { return h.count() == 0 ? json() : json(ns / 1000); };
+  const auto percentile = [&](double share) {
+    return us(static_cast<double>(h.Percentile(share)));
+  };
+  return {{"mean", us(h.mean_ns())},
+          {"p50", percentile(0.5)},
+          {"p90", percentile(0.9)},
+          {"p99", percentile(0.99)},
+          {"p999", percentile(0.999)},
+          {"p9999", percentile(0.9999)},
+          {"max", us(static_cast<double>(h.max_ns()))}};
 }
+
+// Returns a latency of a second in microseconds; null when the second has none, whose Interval has
+// 0 for all of them.
+json OfSecondJson(uint64_t ns) { return ns == 0 ? json() : json(static_cast<double>(ns) / 1000); }
 
 json BackgroundJson(const std::vector<BackgroundWork>& background) {
   json j = json::array();
@@ -44,13 +52,13 @@ json SeriesJson(const std::vector<Interval>& series, const std::vector<OpKind>& 
     for (size_t k = 0; ops.size() > 1 && k < ops.size(); ++k) {
       by_operation.push_back({{"name", OpName(ops[k])},
                               {"count", i.counts[k]},
-                              {"max_us", static_cast<double>(i.max_latency_ns[k]) / 1000}});
+                              {"max_us", OfSecondJson(i.max_latency_ns[k])}});
     }
     j.push_back({{"end_seconds", i.end_seconds},
                  {"operations", i.operations},
-                 {"p50_us", static_cast<double>(i.p50_ns) / 1000},
-                 {"p99_us", static_cast<double>(i.p99_ns) / 1000},
-                 {"max_us", static_cast<double>(i.max_ns) / 1000},
+                 {"p50_us", OfSecondJson(i.p50_ns)},
+                 {"p99_us", OfSecondJson(i.p99_ns)},
+                 {"max_us", OfSecondJson(i.max_ns)},
                  {"device_reads", i.device_reads},
                  {"device_read_bytes", i.device_read_bytes},
                  {"device_writes", i.device_writes},

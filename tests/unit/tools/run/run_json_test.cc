@@ -212,6 +212,35 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   EXPECT_EQ(RunJson(RunRecord{}), json({{"threads", 1}, {"repeat", 0}}));
 }
 
+// A latency of 0 would be that of very fast operations, and lower every mean over the seconds.
+TEST(RunJsonTest, WithoutAnOperationALatencyIsNotKnown) {
+  PhaseRecord phase = FullPhase();
+  std::vector<Interval>& series = phase.work->result.series;
+  series[0].p50_ns = series[0].p99_ns = 1000;
+  series[0].max_ns = 2000;
+  series.push_back(series[0]);
+  series[1].operations = series[1].p50_ns = series[1].p99_ns = series[1].max_ns = 0;
+  series[1].counts = series[1].max_latency_ns = {0, 0};
+  Histogram of_task;
+  of_task.Record(3000);
+  phase.tasks[1].latency.Add(of_task);
+  const json j = PhaseJson(phase);
+  EXPECT_EQ(j["series"][0]["max_us"], 2);
+  EXPECT_EQ(j["tasks"][1]["latency_us"]["max"], 3);
+  const json& stalled = j["series"][1];
+  EXPECT_EQ(stalled["operations"], 0);
+  for (const char* figure : {"p50_us", "p99_us", "max_us"}) {
+    EXPECT_TRUE(stalled.at(figure).is_null()) << figure;
+  }
+  EXPECT_EQ(stalled["by_operation"][1]["count"], 0);
+  EXPECT_TRUE(stalled["by_operation"][1].at("max_us").is_null());
+  for (const json* idle : {&j["tasks"][0], &j["addresses"][1]}) {
+    const json& latency = idle->at("latency_us");
+    EXPECT_EQ(latency.size(), 7u);
+    for (const auto& [figure, value] : latency.items()) EXPECT_TRUE(value.is_null()) << figure;
+  }
+}
+
 TEST(RunJsonTest, OfTheDatabaseTheLogHasAFieldOfItsOwn) {
   EXPECT_EQ(RunJson(FullRun())["database"],
             json({{"bytes", 5000}, {"log_bytes", 70}, {"rows", 10}}));
