@@ -186,8 +186,8 @@ def _row(columns, document, run, run_index, phase=None, phase_index=None, operat
             value = phase_index
         elif of == "own":
             value = _own(account, steps[0])
-        elif of == "other_programs":
-            value = _others(account, steps[0])
+        elif of == "other_programs":  # only the kernel account, which lists these threads, tells it
+            value = _others(account, steps[0]) if "other_threads" in account else None
         elif of == "background":
             value = _background(second, steps)
         else:

@@ -67,6 +67,11 @@ class PlainTest(unittest.TestCase):
         self.compare(tr.rows(self.file, "series"), "series.csv")
         self.assertEqual([row["threads"] for row in tr.rows(self.file, "runs")], [1, 2])
 
+    def test_the_io_of_other_programs_is_known_by_the_kernel_account_alone(self):
+        accounts = {"device": {"reads": 5}}, {"device": {"reads": 5}, "other_threads": []}
+        found = [tr._row(tr.COLUMNS["results"], {}, {}, 0, {"account": account}, 0) for account in accounts]
+        self.assertEqual([(row["phase_own_reads"], row["phase_other_programs_reads"]) for row in found], [(5, None), (5, 0)])
+
     def test_the_label_of_a_plot_names_the_tasks(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))
         one = [name for name, _, _ in tr._operations(self.file)]

@@ -299,6 +299,8 @@ json CellOf(const PreparedColumn& column, const RowSource& s, const json* cause)
     case ColumnOf::kOwn:
       return OfDeviceIo(OwnDeviceIo(s.phase.at("account")), column.at.to_string());
     case ColumnOf::kOtherPrograms:
+      // Only the kernel account, which lists these threads, tells the IO of other programs.
+      if (!s.phase.at("account").contains("other_threads")) return {};
       return OfDeviceIo(OtherProgramsIo(s.phase.at("account")), column.at.to_string());
   }
   return {};

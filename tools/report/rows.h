@@ -33,7 +33,7 @@ enum class ColumnOf : uint8_t {
   kRunIndex,       // number of the run in the document, from 0
   kPhaseIndex,     // number of the phase in the run, from 0
   kOwn,            // OwnDeviceIo (figures.h)
-  kOtherPrograms,  // OtherProgramsIo (figures.h)
+  kOtherPrograms,  // OtherProgramsIo (figures.h); null without the kernel account
 };
 
 struct RowColumn {

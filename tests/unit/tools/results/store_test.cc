@@ -119,6 +119,10 @@ TEST_F(RunsStoreTest, ARowForEachRunPhaseOperationAndSecond) {
       Ask("SELECT kernel_reads, phase_own_reads, phase_other_programs_reads, latency_us_p99 "
           "FROM results WHERE phase = 'mixed'"),
       ElementsAre("[30,50.0,7.0,90.0]", "[null,50.0,7.0,90.0]"));
+  // The settle was made without the kernel account, which alone tells the IO of other programs.
+  EXPECT_THAT(Ask("SELECT phase_own_reads, phase_other_programs_reads, "
+                  "phase_other_programs_write_bytes FROM results WHERE kind = 'settle'"),
+              ElementsAre("[null,null,null]"));
   EXPECT_THAT(Ask("SELECT end_seconds, operations, background, background_write_bytes FROM series "
                   "WHERE phase = 'mixed' ORDER BY max_us DESC LIMIT 1"),
               ElementsAre(R"([2.0,3,"checkpoint eviction",4196.0])"));
