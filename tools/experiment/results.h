@@ -66,6 +66,8 @@ class ResultSet {
   const std::string& scale() const { return scale_; }
   // Returns whether the results are of a sweep, which is planned at a scale that nobody chose.
   bool IsSweep() const;
+  // Returns the scale that was chosen; an empty string for a sweep.
+  std::string ChosenScale() const { return IsSweep() ? "" : scale_; }
   int rounds() const { return rounds_; }  // planned rounds
   // Returns the numbers of rounds from which there may have been verdicts, the planned one included
   // (verdict/added_rounds.h).

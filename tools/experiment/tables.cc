@@ -175,8 +175,7 @@ std::string CellsCsv(const ResultSet& results) {
     size_t known = 0;  // finished rounds of this cell so far
     for (int round = 1; round <= results.rounds(); ++round) {
       if (!results.finished(i, round)) continue;
-      std::vector<std::string> row = {CsvText(e.name),
-                                      CsvText(results.IsSweep() ? "" : results.scale()),
+      std::vector<std::string> row = {CsvText(e.name), CsvText(results.ChosenScale()),
                                       std::to_string(round)};
       for (const Axis& axis : e.axes) {
         row.push_back(CsvText(results.cells()[i].labels.at(axis.name)));

@@ -104,7 +104,7 @@ json HeadJson(const ResultSet& results) {
             {"title", e.title},
             {"about", e.about},
             {"source", e.source},
-            {"scale", results.IsSweep() ? "" : results.scale()},
+            {"scale", results.ChosenScale()},
             {"set", at.set},
             {"command", results.Command()},
             {"rounds", results.rounds()},

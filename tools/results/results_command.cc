@@ -145,7 +145,7 @@ WITH folders AS (SELECT *, rtrim(rtrim(path, replace(path, '/', '')), '/') AS fo
                                ELSE rtrim(folder, replace(folder, '/', '')) END AS place FROM folders)
 SELECT min(d.document) AS document, count(DISTINCT d.document) AS documents,
        count(r.run) AS runs, min(d.started) AS started, d.label AS label,
-       d.experiment || ' (' || d.scale || ')' AS experiment,
+       d.experiment || coalesce(' (' || d.scale || ')', '') AS experiment,
        group_concat(DISTINCT r.engine) AS engines, d.host AS host, d.place AS path
 FROM placed AS d LEFT JOIN runs AS r ON r.document = d.document
 GROUP BY CASE WHEN d.experiment IS NULL THEN d.document END, d.experiment, d.scale, d.label, d.host, d.place

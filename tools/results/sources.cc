@@ -30,7 +30,7 @@ void AddExperimentSources(const std::string& path, std::vector<ResultsSource>* s
   const ResultSet results = ResultSet::Read(path);
   const ResultsDir dir(path);
   const std::string& name = results.experiment().name;
-  const std::string& scale = results.scale();
+  const std::string scale = results.ChosenScale();
   for (size_t i = 0; i < results.cells().size(); ++i) {
     Cell cell = results.cells()[i];
     size_t finished = 0;

@@ -290,7 +290,7 @@ TEST_F(ResultsStoreTest, ListHasARowForEachDirectoryOfAnExperiment) {
     const auto add = [&](const std::string& path, const std::string& host) {
       document["host"] = host;
       document["notes"] = {path};
-      store.Add({document, path, "sweep", "small"});
+      store.Add({document, path, "sweep", ""});
     };
     for (const char* path : {"a/cells/1.json", "a/loads/2.json", "a/failed/3.json"}) add(path, "h");
     add("b/cells/1.json", "h");
@@ -298,7 +298,20 @@ TEST_F(ResultsStoreTest, ListHasARowForEachDirectoryOfAnExperiment) {
   }
   const std::string list = Run("results list").out;
   EXPECT_EQ(list.substr(0, 7), "3 rows\n") << list;
-  EXPECT_TRUE(std::regex_search(list, std::regex("\n +1 +3 +6 .* h +a/\n"))) << list;
+  const std::regex row("\n +1 +3 +6 .* sweep +btree +h +a/\n");
+  EXPECT_TRUE(std::regex_search(list, row)) << list;
+}
+
+// A sweep is planned at a scale that nobody chose.
+TEST_F(ResultsStoreTest, ASweepHasNoScale) {
+  const CommandResult sweep =
+      Run("--engine btree --page-size 4k,8k --ram 64M --rows 500 --operations 100 --threads 1 "
+          "--account file --quiet --out s");
+  ASSERT_EQ(sweep.code, 0) << sweep.err;
+  Add("s");
+  const json nothing_chosen = json::parse(R"([{"experiment": "sweep", "scale": null}])");
+  EXPECT_EQ(Ask("select distinct experiment, scale from cells"), nothing_chosen);
+  EXPECT_EQ(Ask("select distinct experiment, scale from documents"), nothing_chosen);
 }
 
 TEST_F(ResultsStoreTest, WhatIsNoResultsFileIsRefusedBeforeTheStoreIsMade) {
