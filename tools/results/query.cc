@@ -22,10 +22,10 @@ std::string TableCell(const json& value) {
   if (value.is_string()) return Utf8Text(value.get_ref<const std::string&>());
   if (value.is_number_integer()) return JsonText(value);
   // Six digits are enough on a terminal, but a large number keeps all digits before its decimal
-  // point.
+  // point. Six digits of 999999.7 would be 1e+06.
   const auto number = value.get<double>();
   const double size = std::abs(number);
-  return size >= 1e6 && size < 1e15 ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
+  return size >= 1e5 && size < 1e15 ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
 }
 
 }  // namespace

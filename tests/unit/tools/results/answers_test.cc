@@ -38,6 +38,19 @@ TEST(AnswerTest, ATableAlignsTextsToTheLeftAndNumbersToTheRight) {
   EXPECT_THAT(AnswerTable(answer, 30), HasSubstr("(2 more columns with --wide)"));
 }
 
+// A rate of 999,999.7 was "1e+06" between two rates of seven digits.
+TEST(AnswerTest, ALargeNumberOfATableHasNoExponent) {
+  const QueryAnswer answer = {{"phase", "rate"},
+                              {{"a", 99999.7}, {"b", 123456.2}, {"c", 999999.7}, {"d", 1234567.2}}};
+  EXPECT_EQ(AnswerTable(answer, SIZE_MAX),
+            "4 rows\n"
+            "  phase     rate\n"
+            "  a      99999.7\n"
+            "  b       123456\n"
+            "  c      1000000\n"
+            "  d      1234567\n\n");
+}
+
 TEST(AnswerTest, CsvAndJsonKeepEveryValue) {
   EXPECT_EQ(AnswerCsv(SomeAnswer()),
             "name,count,rate\n\"a \"\"b\"\", c\nd\",12,1234567.5\n<script>,,0.000123456789\n");
