@@ -4,8 +4,9 @@
     results = tr.results("run.json")     # a row for each run, phase and operation, as pandas
 
 Paths are results documents (docs/results.md), directories of them, the results of experiments, and
-stores of `testbed results` (docs/store.md). The columns are those of `testbed --csv`; columns.json,
-which the program made, says what each is read from. Reading takes the standard library alone;
+stores of `testbed results` (docs/store.md), which have rows alone: documents() and the plots that
+take paths refuse them. The columns are those of `testbed --csv`; columns.json, which the program
+made, says what each is read from. Reading takes the standard library alone;
 tables take pandas or polars, plots matplotlib.
 """
 
@@ -23,6 +24,7 @@ __all__ = ["ResultsError", "documents", "rows", "results", "series", "runs", "ce
 SCHEMA = "testbed-results/1"
 WAIT_SECONDS = 10  # how long a reader waits for a process that writes to the store, as testbed does
 STORE_APPLICATION, STORE_VERSION = 0x74627273, 1
+STORE_BEGIN = b"SQLite format 3\0"  # the first bytes of a SQLite file
 COLUMNS = json.loads((pathlib.Path(__file__).parent / "columns.json").read_text(encoding="utf-8"))
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#999999"]
@@ -69,16 +71,20 @@ def _files(paths):
 def _is_store(path):
     try:
         with open(path, "rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
+            return file.read(len(STORE_BEGIN)) == STORE_BEGIN
     except OSError as error:
         raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _document(path):
     try:
-        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        text = pathlib.Path(path).read_bytes()
     except OSError as error:
         raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
+    if text.startswith(STORE_BEGIN):
+        raise ResultsError(f"{path} is a store, which has the rows of documents and not the documents; give the files that --json wrote")
+    try:
+        document = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{path} is no JSON, or it is cut off: {error}") from error
     schema = document.get("schema") if isinstance(document, dict) else None

@@ -229,6 +229,11 @@ class PlainTest(unittest.TestCase):
         broken.write_text(json.dumps(document), encoding="utf-8")
         with self.assertRaisesRegex(tr.ResultsError, "broken is damaged"):
             tr.rows(broken)
+        # A plot of a store said that it was no JSON, or cut off.
+        broken.write_text("SQLite format 3\0" + "x" * 200, encoding="utf-8")
+        for of_documents in (tr.documents, lambda path: list(tr._operations(path)), tr._sizes):
+            with self.assertRaisesRegex(tr.ResultsError, "broken is a store, which has the rows of documents"):
+                of_documents(broken)
         for path in (self.directory / "none.json", SOURCE / "python"):
             with self.assertRaises(tr.ResultsError):
                 tr.rows(path)
