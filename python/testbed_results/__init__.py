@@ -6,8 +6,8 @@
 Paths are results documents (docs/results.md), directories of them, the results of experiments, and
 stores of `testbed results` (docs/store.md), which have rows alone: documents() and the plots that
 take paths refuse them. The columns are those of `testbed --csv`; columns.json, which the program
-made, says what each is read from. Reading takes the standard library alone;
-tables take pandas or polars, plots matplotlib.
+made, says what each is read from. Reading takes the standard library alone; tables take pandas or
+polars, plots matplotlib.
 """
 
 import json

@@ -47,13 +47,24 @@ class BenchmarkRows {
   std::map<std::string, size_t> columns_;
 };
 
+using Place = std::tuple<std::string, std::string, int64_t>;  // document, run, index of the phase
+
+Place PlaceOf(const BenchmarkRows& rows, size_t row) {
+  const json& index = rows.At(row, "phase_index");
+  return {rows.Text(row, "document"), rows.Text(row, "run"),
+          index.is_number() ? index.get<int64_t>() : -1};
+}
+
+bool IsSettle(const BenchmarkRows& phases, size_t row) {
+  return phases.Text(row, "kind") == "settle";
+}
+
 // What the device wrote in settles. A settle counts against the phase before it.
 class SettledWrites {
  public:
-  explicit SettledWrites(const QueryAnswer& settles) {
-    const BenchmarkRows rows(settles);
-    for (size_t r = 0; r < rows.size(); ++r) {
-      bytes_[PlaceOf(rows, r)] = rows.At(r, "phase_own_write_bytes");
+  explicit SettledWrites(const BenchmarkRows& phases) {
+    for (size_t r = 0; r < phases.size(); ++r) {
+      if (IsSettle(phases, r)) bytes_[PlaceOf(phases, r)] = phases.At(r, "phase_own_write_bytes");
     }
   }
 
@@ -74,16 +85,21 @@ class SettledWrites {
   }
 
  private:
-  using Place = std::tuple<std::string, std::string, int64_t>;  // document, run, index of the phase
-
-  static Place PlaceOf(const BenchmarkRows& rows, size_t row) {
-    const json& index = rows.At(row, "phase_index");
-    return {rows.Text(row, "document"), rows.Text(row, "run"),
-            index.is_number() ? index.get<int64_t>() : -1};
-  }
-
   std::map<Place, json> bytes_;  // null where they were not counted
 };
+
+// Returns the number of each phase among those of its name in its run, from 1.
+std::map<Place, size_t> PhaseNumbers(const BenchmarkRows& phases) {
+  std::map<Place, size_t> numbers;
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> last;
+  for (size_t r = 0; r < phases.size(); ++r) {
+    if (IsSettle(phases, r)) continue;
+    const std::tuple of_name(phases.Text(r, "document"), phases.Text(r, "run"),
+                             phases.Text(r, "phase"));
+    numbers[PlaceOf(phases, r)] = ++last[of_name];
+  }
+  return numbers;
+}
 
 // Returns the rows that are benchmarks: operations with a latency, of phases that load or measure
 // and came to their end, in runs that did not fail.
@@ -119,24 +135,22 @@ std::vector<std::string> VaryingColumns(const BenchmarkRows& rows,
   return varying;
 }
 
-// Makes the names of the rows. The caller passes the rows in their order, because the object counts
-// the phases of the same name within a run.
+// Makes the names of the rows.
 class BenchmarkNames {
  public:
-  BenchmarkNames(const BenchmarkRows& rows, std::vector<std::string> varying)
-      : rows_(rows), varying_(std::move(varying)) {}
+  BenchmarkNames(const BenchmarkRows& rows, const BenchmarkRows& phases,
+                 std::vector<std::string> varying)
+      : rows_(rows), numbers_(PhaseNumbers(phases)), varying_(std::move(varying)) {}
 
-  std::string Next(size_t row) {
+  std::string Of(size_t row) const {
     const std::string phase = rows_.Text(row, "phase"), operation = rows_.Text(row, "operation");
     std::string name = rows_.Text(row, "engine") + "/" + phase;
     if (operation != phase) name += "/" + operation;
     name += "/threads:" + rows_.Text(row, "threads");
-    const auto run = std::tuple(rows_.Text(row, "document"), rows_.Text(row, "run"));
-    if (run != run_) phases_.clear();
-    run_ = run;
-    std::set<std::string>& places = phases_[phase];
-    places.insert(rows_.Text(row, "phase_index"));
-    if (places.size() > 1) name += fmt::format("/phase:{}", places.size());
+    const auto number = numbers_.find(PlaceOf(rows_, row));
+    if (number != numbers_.end() && number->second > 1) {
+      name += fmt::format("/phase:{}", number->second);
+    }
     for (const std::string& column : varying_) {
       const size_t prefix = column.starts_with("option_") ? std::string("option_").size() : 0;
       name += "/" + column.substr(prefix) + ":" + rows_.Text(row, column);
@@ -146,9 +160,8 @@ class BenchmarkNames {
 
  private:
   const BenchmarkRows& rows_;
+  const std::map<Place, size_t> numbers_;
   const std::vector<std::string> varying_;
-  std::tuple<std::string, std::string> run_;
-  std::map<std::string, std::set<std::string>> phases_;  // places of the phases of a name
 };
 
 json ContextOf(const BenchmarkRows& rows, size_t first) {
@@ -212,9 +225,9 @@ json EntryOf(const BenchmarkRows& rows, size_t row, const SettledWrites& settled
 
 }  // namespace
 
-json BenchmarkJson(const QueryAnswer& answer, const QueryAnswer& settles) {
-  const BenchmarkRows rows(answer);
-  const SettledWrites settled(settles);
+json BenchmarkJson(const QueryAnswer& answer, const QueryAnswer& all_phases) {
+  const BenchmarkRows rows(answer), phases(all_phases);
+  const SettledWrites settled(phases);
   const std::vector<size_t> benchmarked = BenchmarkedRows(rows);
   if (benchmarked.empty()) {
     throw Error(Error::kUsage,
@@ -222,11 +235,11 @@ json BenchmarkJson(const QueryAnswer& answer, const QueryAnswer& settles) {
                 "did not fail, among these results, so there is nothing to export as a benchmark; "
                 "choose others by --where");
   }
-  BenchmarkNames names(rows, VaryingColumns(rows, benchmarked));
+  const BenchmarkNames names(rows, phases, VaryingColumns(rows, benchmarked));
   std::vector<std::string> order;                      // names, in the order of the rows
   std::map<std::string, std::vector<size_t>> by_name;  // rows
   for (const size_t r : benchmarked) {
-    const std::string name = names.Next(r);
+    const std::string name = names.Of(r);
     if (by_name[name].empty()) order.push_back(name);
     by_name[name].push_back(r);
   }

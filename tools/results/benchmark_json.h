@@ -21,14 +21,14 @@ namespace testbed {
 // - Other numbers are counters: percentiles of the latency, and reads and bytes per operation. What
 //   is not known is left out. "written_per_user_byte" is of the phase and the settle behind it.
 //
-// `rows` are in the order of their documents, runs and phases. `settles` is the answer to
-// kSettlesSql of the same store, whatever the rows were selected by. Throws Error (kUsage) when no
-// row has a latency from a finished phase of a run that did not fail.
-nlohmann::json BenchmarkJson(const QueryAnswer& rows, const QueryAnswer& settles);
+// `phases` is the answer to kPhasesSql of the same store, whatever the rows were selected by.
+// Throws Error (kUsage) when no row has a latency from a finished phase of a run that did not fail.
+nlohmann::json BenchmarkJson(const QueryAnswer& rows, const QueryAnswer& phases);
 
-// The question for the settles of all runs and what the device wrote in each.
-inline constexpr char kSettlesSql[] =
-    "SELECT document, run, phase_index, phase_own_write_bytes FROM results WHERE kind = 'settle'";
+// The question for the phases of all runs, in their order, and what the device wrote in each.
+inline constexpr char kPhasesSql[] =
+    "SELECT DISTINCT document, run, phase_index, phase, kind, phase_own_write_bytes FROM results "
+    "WHERE kind IN ('load', 'measure', 'settle') ORDER BY document, run, phase_index";
 
 }  // namespace testbed
 

@@ -227,7 +227,7 @@ int ExportStore(const ResultsWords& words) {
   std::string benchmark;
   if (!words.benchmark.empty()) {
     const json document = BenchmarkJson(Ask(store.get(), ExportSql("results", words.where)),
-                                        Ask(store.get(), kSettlesSql));
+                                        Ask(store.get(), kPhasesSql));
     benchmark = JsonText(document, 2) + "\n";
   }
   store.reset();

@@ -76,7 +76,7 @@ class BenchmarkTest : public testing::Test {
   json Export(const std::string& where = "1") {
     return BenchmarkJson(
         AskStore(path_, "SELECT * FROM results WHERE " + where + " ORDER BY rowid"),
-        AskStore(path_, kSettlesSql));
+        AskStore(path_, kPhasesSql));
   }
   static std::vector<std::string> Names(const json& exported) {
     std::vector<std::string> names;
@@ -130,6 +130,17 @@ TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
   EXPECT_EQ(exported["benchmarks"][0]["name"], "btree/insert/threads:8/page_size:8192");
   EXPECT_THAT(Names(exported),
               testing::Contains("btree/mixed/update/threads:8/phase:2/page_size:4096").Times(1));
+}
+
+// By itself the second phase had the name of the first one, and was compared with it.
+TEST_F(BenchmarkTest, APhaseHasItsNumberWhateverIsSelected) {
+  json document = SmallDocument();
+  auto& phases = document["runs"][0]["phases"];
+  phases.push_back(phases[2]);
+  Add(document);
+  EXPECT_THAT(Names(Export("phase_index = 3")),
+              ElementsAre("btree/mixed/point-read/threads:8/phase:2",
+                          "btree/mixed/update/threads:8/phase:2"));
 }
 
 // A settle counts against the phase before it, whether its rows are selected or not.
