@@ -53,11 +53,15 @@ using nlohmann::json;
       throw Error(Error::kRun, "stopped, as was asked");
     case SQLITE_AUTH:
       RefuseChange(why);
-    default:
-      throw Error(Error::kUsage, fmt::format("the SQL is not accepted: {}{}", why,
-                                             why.starts_with("no such column")
-                                                 ? "; `testbed results columns` names the columns"
-                                                 : ""));
+    default: {
+      const bool lacks = why.starts_with("no such column") || why.starts_with("no such table");
+      throw Error(Error::kUsage,
+                  fmt::format("the SQL is not accepted: {}{}", why,
+                              lacks ? "; `testbed results columns` names the tables and columns, "
+                                      "which a store of an earlier version gets with the next "
+                                      "document that is added"
+                                    : ""));
+    }
   }
 }
 

@@ -221,11 +221,17 @@ TEST_F(RunsStoreTest, AnotherVersionIsRefusedAndADamagedStoreIsASentence) {
 
 TEST_F(RunsStoreTest, AStoreOfAnEarlierVersionGetsTheColumnsItLacks) {
   Add(SmallDocument());
-  Change("ALTER TABLE results DROP COLUMN rate; ALTER TABLE series DROP COLUMN background");
+  Change(
+      "ALTER TABLE results DROP COLUMN rate; ALTER TABLE series DROP COLUMN background;"
+      "DROP TABLE cells");
+  for (const char* sql : {"SELECT rate FROM results", "SELECT * FROM cells"}) {
+    EXPECT_THAT(ErrorOfSql(sql), HasSubstr("gets with the next document that is added")) << sql;
+  }
   Add(SmallDocument("after"));
   EXPECT_THAT(Ask("SELECT label, rate FROM results WHERE phase = 'insert'"),
               ElementsAre(R"(["before",null])", R"(["after",50.0])"));
   EXPECT_EQ(Value("SELECT count(background) FROM series"), 2);
+  EXPECT_EQ(Value("SELECT count(*) FROM cells"), 0);
 }
 
 TEST_F(RunsStoreTest, AQuestionChangesNothing) {
