@@ -141,11 +141,12 @@ class OpenStatement final : public SqliteStatement {
  private:
   int BindValue(int parameter, const json& value) {
     if (value.is_boolean()) return ::sqlite3_bind_int(statement_, parameter, value.get<bool>());
-    // SQLite has signed integers only, so a larger unsigned number is bound as a double.
+    // SQLite has signed integers only. A larger number, which is a seed, is bound as text: as a
+    // double it would lose digits, and several seeds would be one.
     const bool whole = value.is_number_integer() &&
                        (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX);
     if (whole) return ::sqlite3_bind_int64(statement_, parameter, value.get<int64_t>());
-    if (value.is_number()) {
+    if (value.is_number_float()) {
       const auto number = value.get<double>();
       return std::isfinite(number) ? ::sqlite3_bind_double(statement_, parameter, number)
                                    : ::sqlite3_bind_null(statement_, parameter);

@@ -28,8 +28,9 @@ class SqliteStatement {
  public:
   virtual ~SqliteStatement() = default;
   // Binds a value to a parameter, counted from 1. A value that a CSV file leaves empty (null, NaN,
-  // an empty text, list or object) is bound as NULL, a boolean as 1 or 0, and a list or an object
-  // as its CellText (tools/output/csv.h). Text is written as UTF-8 (Utf8Text).
+  // an empty text, list or object) is bound as NULL, a boolean as 1 or 0, and a list, an object or
+  // a whole number above INT64_MAX as its CellText (tools/output/csv.h). Text is written as UTF-8
+  // (Utf8Text).
   virtual void Bind(int parameter, const nlohmann::json& value) = 0;
   // Goes to the next row; returns whether there is one.
   virtual bool Step() = 0;
