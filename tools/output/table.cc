@@ -6,8 +6,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "tools/output/csv.h"
-
 namespace testbed {
 
 namespace {
@@ -112,16 +110,6 @@ std::string Table::Text(size_t most) const {
     text += fmt::format("  ({} with --wide)\n", Counted(out, "more column"));
   }
   return text + "\n";
-}
-
-std::string Table::Csv() const {
-  class Csv csv(columns_);
-  for (const auto& row : rows_) {
-    std::vector<std::string> cells;
-    for (const std::string& cell : row) cells.push_back(CsvText(cell));
-    csv.Row(cells);
-  }
-  return csv.Text();
 }
 
 std::string Table::Markdown(bool all) const {

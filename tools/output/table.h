@@ -45,9 +45,6 @@ class Table {
   // that many characters or two columns are left. When some of the last ones are left out, a line
   // under the table counts all that are. A longer title goes on in the next line.
   std::string Text(size_t most = SIZE_MAX) const;
-  // Returns the columns and the cells as they are shown, as comma-separated values without the
-  // title. Tables whose cells have units are no data; csv.h is for those.
-  std::string Csv() const;
   // Returns the table in GitHub's Markdown, under a heading; `all` includes the columns that Wide
   // marked. What would be markup in a cell is escaped.
   std::string Markdown(bool all) const;

@@ -12,6 +12,7 @@
 #include "device/error.h"
 #include "device/os/signal_guard.h"
 #include "tools/experiment/verdict/compare_cells.h"
+#include "tools/output/csv.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/output/standard_streams.h"
@@ -88,15 +89,27 @@ CellComparison CompareAny(const CompareWords& words) {
                   words.files[directories[0] ? 0 : 1], file));
 }
 
+// Returns the answers of the comparison's document as rows. The columns have the fields' names.
+std::string AnswersCsv(const nlohmann::json& document) {
+  const std::vector<std::string> columns = {
+      "cell", "metric", "first", "second", "scale",       "effect",
+      "low",  "high",   "p",     "answer", "loads_first", "loads_second"};
+  Csv csv(columns);
+  for (const nlohmann::json& answer : document.at("answers")) {
+    std::vector<std::string> cells;
+    for (const std::string& column : columns) cells.push_back(CsvValue(answer.at(column)));
+    csv.Row(cells);
+  }
+  return csv.Text();
+}
+
 int CompareIt(const CompareWords& words) {
   CheckOutputFiles({{"--json", words.json_file}}, {.inputs = words.files});
   const CellComparison comparison = CompareAny(words);
   CheckCompared(comparison, words.files[0], words.files[1]);
-  const auto document = [&] {
-    return JsonText(ComparisonJson(comparison, words.files[0], words.files[1]), 1) + "\n";
-  };
-  WriteOutputs({{"--json", words.json_file, document}},
-               words.as_csv ? ComparisonTable(comparison).Csv() : ComparisonText(comparison));
+  const nlohmann::json document = ComparisonJson(comparison, words.files[0], words.files[1]);
+  WriteOutputs({{"--json", words.json_file, [&] { return JsonText(document, 1) + "\n"; }}},
+               words.as_csv ? AnswersCsv(document) : ComparisonText(comparison));
   return CompareExitCode(comparison);
 }
 
@@ -136,7 +149,8 @@ void AddCompareCommand(CLI::App& app, std::function<int()>* command) {
       ->delimiter(',')
       ->allow_extra_args(false);
   AddFileOption(*compare, "--json", &words->json_file, "Write the comparison to a file as JSON");
-  compare->add_flag("--csv", words->as_csv, "Print comma-separated values");
+  compare->add_flag("--csv", words->as_csv,
+                    "Print the answers as CSV, whose columns are fields of --json");
   compare->callback([words, command] {
     *command = [words] { return JudgedOrFailed([&] { return CompareIt(*words); }); };
   });
