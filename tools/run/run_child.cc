@@ -88,13 +88,19 @@ void ChildRun::NoteCharges(const std::string& charged) {
   }
 }
 
+// Returns in how many operations one is checked. It is 0, and the database is not checked as a
+// whole either, where --verify says so or the engine keeps nothing that can be read.
+uint32_t ChildRun::VerifyEvery() const {
+  const Capabilities& can = FindEngine(options_.engine_name).capabilities;
+  return can.persistent && can.reads ? options_.verify_every : 0;
+}
+
 PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
   PhaseOptions phase;
   phase.threads = plan_.threads;
   phase.loads = loads;
   phase.account = options_.account;
-  const Capabilities& can = FindEngine(options_.engine_name).capabilities;
-  phase.verify_every = can.persistent && can.reads ? options_.verify_every : 0;
+  phase.verify_every = VerifyEvery();
   phase.consume = options_.consume;
   phase.added_delay_ns = options_.added_delay_ns;
   phase.rate = options_.rate;
@@ -215,10 +221,10 @@ void ChildRun::NoteMemory(const Reading& after, PhaseRecord* phase) const {
   phase->memory = {plan_.budget->Parts(after.engine.cache_bytes.value_or(0)), usage};
 }
 
-// Checks the database as a whole, unless the run checks nothing. Returns a sentence about the first
+// Checks the database as a whole, unless nothing is checked. Returns a sentence about the first
 // error, or an empty string.
 std::string ChildRun::Check(Workload& workload) {
-  if (options_.verify_every == 0) return "";
+  if (VerifyEvery() == 0) return "";
   const IoScope scope(VerifyOp());
   return workload.CheckDatabase(*engine_);
 }

@@ -149,6 +149,16 @@ TEST_F(SysbenchTest, WhatAnEarlierPhaseWroteIsCheckedAtTheEnd) {
   EXPECT_NE(checked.err.find("page"), std::string::npos) << checked.err;
 }
 
+// Their loads are not followed by a check of the database as a whole, which reads it.
+TEST_F(SysbenchTest, ADatabaseOfWhichNothingCanBeReadIsNotChecked) {
+  for (const char* words :
+       {"--engine log --workload sysbench-load", "--engine null --workload ib.i0"}) {
+    const CommandResult result =
+        Run(std::string(words) + " --ram 64M --rows 500 --threads 2 --account off --quiet");
+    EXPECT_EQ(result.code, 0) << words << ": " << result.err;
+  }
+}
+
 // The check at the end fills the engine's cache, which is no memory of the phase before it.
 TEST_F(SysbenchTest, TheMemoryOfAPhaseIsThatBeforeTheCheck) {
   if (!HasEngine("rocksdb")) GTEST_SKIP() << "without rocksdb";

@@ -71,6 +71,7 @@ class ChildRun {
   std::string Check(Workload& workload);
   void CheckUnchecked();
   void Finish(const Reading& before, const Reading& after, PhaseRecord* phase);
+  uint32_t VerifyEvery() const;
   PhaseOptions MeasuredPhase(bool loads) const;
   std::optional<RateCurve> ShapeRate(PhaseOptions* phase) const;
   Reading ReadBorder(bool at_once) const;
