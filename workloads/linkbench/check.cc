@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "device/os/signal_guard.h"
+#include "workloads/linkbench/volume.h"
 #include "workloads/random.h"
 
 namespace testbed::linkbench {
@@ -225,6 +226,20 @@ std::string CheckDatabase(Engine& engine, const Tables& tables, const Settings& 
                           const Content& content, CheckCounts* found) {
   *found = {};
   return Checker(engine, tables, settings, content, found).Run();
+}
+
+std::string CheckLoaded(Engine& engine, const Tables& tables, const Settings& settings,
+                        const Content& content, CheckCounts* found) {
+  std::string wrong = CheckDatabase(engine, tables, settings, content, found);
+  if (!wrong.empty() || !found->done) return wrong;
+  const LoadVolume loaded = VolumeOf(settings.Degrees());
+  if (found->nodes == settings.nodes && found->links == loaded.links &&
+      found->counts == loaded.counts) {
+    return {};
+  }
+  return fmt::format(
+      "{} nodes, {} links and {} counts were loaded, and the database holds {}, {} and {}",
+      settings.nodes, loaded.links, loaded.counts, found->nodes, found->links, found->counts);
 }
 
 nlohmann::json SettingsJson(const Settings& settings) {

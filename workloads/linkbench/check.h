@@ -29,6 +29,11 @@ struct CheckCounts {
 std::string CheckDatabase(Engine& engine, const Tables& tables, const Settings& settings,
                           const Content& content, CheckCounts* found);
 
+// Does the same for a database that holds what was loaded and nothing else. It then must have all
+// nodes, links and counts of the load: rows that are lost together leave the tables in agreement.
+std::string CheckLoaded(Engine& engine, const Tables& tables, const Settings& settings,
+                        const Content& content, CheckCounts* found);
+
 // Returns the settings that a result must state.
 nlohmann::json SettingsJson(const Settings& settings);
 

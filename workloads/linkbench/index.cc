@@ -148,7 +148,7 @@ class BuildIndex : public Workload {
   bool checks() const override { return checks_; }
   std::string CheckDatabase(Engine& engine) override {
     if (!checks_) return {};
-    return linkbench::CheckDatabase(engine, state_.tables, state_.settings, content_, &found_);
+    return CheckLoaded(engine, state_.tables, state_.settings, content_, &found_);
   }
   nlohmann::json Details() const override {
     nlohmann::json details = SettingsJson(state_.settings);

@@ -254,8 +254,7 @@ class Load : public Workload {
   }
   std::string CheckDatabase(Engine& engine) override {
     if (!checks_ || state_.index_after) return {};  // linkbench-index will check
-    return linkbench::CheckDatabase(engine, state_.tables, state_.settings, state_.content,
-                                    &found_);
+    return CheckLoaded(engine, state_.tables, state_.settings, state_.content, &found_);
   }
   nlohmann::json Details() const override {
     const LoadState::Sums sums = AllSums();

@@ -212,6 +212,19 @@ TEST_F(LinkbenchRunTest, TheCheckFindsWhatIsBroken) {
   EXPECT_NE(Check().find("has no entry in the index"), std::string::npos);
 }
 
+// No operation tells a node that the load lost from one that another operation has deleted.
+TEST_F(LinkbenchRunTest, RowsThatTheLoadLostAreMissedThoughTheTablesAgree) {
+  Open();
+  Run("linkbench-load", 2);
+  const Tables tables = OpenTables(*engine_);
+  char key[64];
+  engine_->NewSession()->Erase(tables.node, NodeKey(8, key));
+  EXPECT_NE(Check().find("3000 nodes, "), std::string::npos);
+  EXPECT_NE(Check().find("the database holds 2999, "), std::string::npos);
+  Run("linkbench", 1, 1);
+  EXPECT_EQ(Check(), "") << "a node may be deleted";
+}
+
 TEST_F(LinkbenchRunTest, ARunLeavesCountsLinksAndIndexInAgreement) {
   for (const char* bugs : {"kept", "mended"}) {
     options_.extra = {{"bugs", bugs}};
