@@ -101,7 +101,7 @@ class Load : public Workload {
   }
   std::string CheckDatabase(Engine& engine) override {
     if (!settings_.check) return "";
-    std::string wrong = tables_.Check(engine, &rows_);
+    std::string wrong = tables_.Check(engine, settings_.table_size, &rows_);
     if (StopRequested()) rows_ = 0;  // not all of them may have been counted
     return wrong;
   }

@@ -97,7 +97,7 @@ class Oltp : public Workload {
   bool checks() const override { return writes_ && settings_.check; }
   std::string CheckDatabase(Engine& engine) override {
     if (!writes_ || !settings_.check) return "";
-    std::string wrong = phase_.tables.Check(engine, &rows_.emplace(0));
+    std::string wrong = phase_.tables.Check(engine, settings_.table_size, &rows_.emplace(0));
     if (StopRequested()) rows_.reset();  // not all of them may have been counted
     return wrong;
   }

@@ -186,11 +186,13 @@ bool Tables::Whole(Session& session) const {
   return session.Get(record, kWholeKey, &value);
 }
 
-std::string Tables::Check(Engine& engine, uint64_t* rows) const {
+std::string Tables::Check(Engine& engine, uint32_t table_size, uint64_t* rows) const {
   const std::unique_ptr<Session> session = engine.NewSession();
+  const bool whole = Whole(*session);
   for (uint32_t t = 0; t < all.size(); ++t) {
     // The sum over hashes of entries is equal for equal sets of them, in whatever order.
     uint64_t in_table = 0, in_index = 0, table_sum = 0, index_sum = 0;
+    uint64_t of_load = 0;  // rows with an id of the load
     const std::unique_ptr<Cursor> row = session->NewCursor(all[t].rows);
     for (bool on = row->First(); on; on = row->Next(), ++in_table) {
       if (StopRequested()) return {};
@@ -200,6 +202,11 @@ std::string Tables::Check(Engine& engine, uint64_t* rows) const {
         return fmt::format("{}: the row of id {} is not one that it can have", TableName(t), id);
       }
       table_sum += Mix64(uint64_t{BigEndian(value)} << 32 | id);
+      of_load += id <= table_size;
+    }
+    if (whole && of_load != table_size) {
+      return fmt::format("{}: {} of its {} loaded ids have a row, and none was deleted",
+                         TableName(t), of_load, table_size);
     }
     const std::unique_ptr<Cursor> entry = session->NewCursor(all[t].index);
     for (bool on = entry->First(); on; on = entry->Next(), ++in_index) {

@@ -87,9 +87,10 @@ struct Tables {
   // false before a phase that deletes rows.
   void RecordWhole(Session& session, bool whole) const;
   bool Whole(Session& session) const;
-  // Reads all rows and entries, unless the run is asked to stop before. Adds the number of rows to
+  // Reads all rows and entries, unless the run is asked to stop before. Each id from 1 to
+  // `table_size` must have a row where RecordWhole has recorded so. Adds the number of rows to
   // *rows. Returns a sentence about the first error, or an empty string.
-  std::string Check(Engine& engine, uint64_t* rows) const;
+  std::string Check(Engine& engine, uint32_t table_size, uint64_t* rows) const;
 };
 
 }  // namespace testbed::sysbench
