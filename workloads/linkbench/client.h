@@ -120,6 +120,8 @@ class RunClient : public Client {
   // Performs a getlinklist again, for its check. This and the functions below are in
   // client_check.cc.
   void RepeatList(const Step& step);
+  bool VerifyWrittenLink(const Step& step);
+  bool VerifyUpdatedNode(const Step& step);
   bool VerifyCount(const Step& step);
   bool VerifyLinks(const Step& step) const;
   bool VerifyList(const Step& step);

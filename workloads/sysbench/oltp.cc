@@ -86,8 +86,8 @@ class Oltp : public Workload {
     phase_.full.store(false);
   }
   void OpenForCheck(Engine& engine, int) override { phase_.tables.Open(engine, settings_.tables); }
-  std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
-    return NewOltpClient(phase_, session, thread);
+  std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
+    return NewOltpClient(phase_, session, thread, threads);
   }
   std::string EndedBecause() const override {
     return phase_.empty.load()  ? "no row is left to delete"

@@ -11,9 +11,10 @@ namespace {
 
 class OltpClient : public Client {
  public:
-  OltpClient(OltpPhase& phase, Session& session, int thread)
+  OltpClient(OltpPhase& phase, Session& session, int thread, int threads)
       : phase_(phase),
         session_(session),
+        alone_(threads == 1),
         tables_(phase.tables),
         ids_(phase.settings,
              Mix64(phase.settings.seed + 0x6f6c7470) + static_cast<uint64_t>(thread)),
@@ -61,10 +62,11 @@ class OltpClient : public Client {
       if (!VerifySelect(s, at)) return false;
       at += s.rows;
     }
-    return at == kept_.size() &&
-           std::all_of(statements.begin(), statements.end(), [this](const Statement& s) {
-             return !StatementWrites(s.kind) || VerifyWrite(s);
-           });
+    if (at != kept_.size()) return false;
+    for (size_t s = 0; s < each; ++s) {
+      if (StatementWrites(statements[s].kind) && !VerifyWrite(statements.subspan(s))) return false;
+    }
+    return true;
   }
 
  private:
@@ -72,7 +74,7 @@ class OltpClient : public Client {
   struct Statement {
     StatementKind kind = StatementKind::kPointSelect;
     uint32_t table = 0, id = 0, k = 0;
-    uint32_t rows = 0;                // rows that the select found
+    uint32_t rows = 0;                // rows that a select found, or an update or insert put
     char c[kCBytes], pad[kPadBytes];  // the values that the statement writes, if it writes any
   };
 
@@ -166,15 +168,41 @@ class OltpClient : public Client {
     return MayMiss() || least > std::min(s.id + ids - 1, phase_.settings.table_size);
   }
 
-  // Checks the row that a write has left. No client inserts a row again that oltp-delete has
-  // deleted, and none deletes a row that oltp-insert has inserted.
-  bool VerifyWrite(const Statement& s) {
+  // Checks the row that the first of the statements, a write, has left. No client inserts a row
+  // again that oltp-delete has deleted, and none changes a row that oltp-insert has inserted. Other
+  // rows that another client or a later statement may have written since can be any of their id.
+  bool VerifyWrite(std::span<const Statement> statements) {
+    const Statement& s = statements.front();
     char key[kIdBytes];
     PutBigEndian(s.id, key);
     std::string_view row;
     const bool there = session_.Get(tables_.all[s.table].rows, {key, kIdBytes}, &row);
     if (s.kind == StatementKind::kDelete) return !there;
-    return there ? CheckRow(s.id, row) : s.kind != StatementKind::kInsert && MayMiss();
+    const bool unchanged =
+        s.kind == StatementKind::kInsert || (alone_ && WritesItsRowLast(statements));
+    if (unchanged && s.rows != 0) return there && CheckRow(s.id, row) && IsAsWritten(s, row);
+    return there ? CheckRow(s.id, row) : MayMiss();
+  }
+
+  // Returns whether none of the statements behind the first one writes the same row.
+  static bool WritesItsRowLast(std::span<const Statement> statements) {
+    const Statement& s = statements.front();
+    return std::none_of(statements.begin() + 1, statements.end(), [&s](const Statement& later) {
+      return StatementWrites(later.kind) && later.table == s.table && later.id == s.id;
+    });
+  }
+
+  // Returns whether the row, which is one of the statement's id, has the values that the statement
+  // gave it.
+  static bool IsAsWritten(const Statement& s, std::string_view row) {
+    using enum StatementKind;
+    const bool inserts = s.kind == kDeleteInsert || s.kind == kInsert;
+    if ((inserts || s.kind == kIndexUpdate) && BigEndian(row) != s.k) return false;
+    if ((inserts || s.kind == kNonIndexUpdate) &&
+        row.substr(kKBytes, kCBytes) != std::string_view(s.c, kCBytes)) {
+      return false;
+    }
+    return !inserts || row.substr(kKBytes + kCBytes) == std::string_view(s.pad, kPadBytes);
   }
 
   void Perform(Statement* statement) {
@@ -197,14 +225,14 @@ class OltpClient : public Client {
     // entry, and so are the delete and the insert of kDeleteInsert.
     const bool own = !phase_.transaction;
     if (own) session_.Begin();
-    if (s.kind == kIndexUpdate) IndexUpdate(s);
-    if (s.kind == kNonIndexUpdate) NonIndexUpdate(s);
+    if (s.kind == kIndexUpdate) IndexUpdate(statement);
+    if (s.kind == kNonIndexUpdate) NonIndexUpdate(statement);
     if (s.kind == kDeleteInsert || s.kind == kDelete) Delete(s);
     if (own && s.kind == kDeleteInsert) {
       session_.Commit();
       session_.Begin();
     }
-    if (s.kind == kDeleteInsert || s.kind == kInsert) Insert(s);
+    if (s.kind == kDeleteInsert || s.kind == kInsert) Insert(statement);
     if (own) session_.Commit();
   }
 
@@ -284,17 +312,20 @@ class OltpClient : public Client {
     }
   }
 
-  void IndexUpdate(const Statement& s) {
-    if (!Fetch(s)) return;
-    ChangeEntry(s, true);
-    PutBigEndian(BigEndian({row_, kKBytes}) + 1, row_);
-    ChangeEntry(s, false);
-    PutRow(s);
+  void IndexUpdate(Statement* s) {
+    s->rows = Fetch(*s);
+    if (s->rows == 0) return;
+    ChangeEntry(*s, true);
+    s->k = BigEndian({row_, kKBytes}) + 1;
+    PutBigEndian(s->k, row_);
+    ChangeEntry(*s, false);
+    PutRow(*s);
   }
-  void NonIndexUpdate(const Statement& s) {
-    if (!Fetch(s)) return;
-    std::memcpy(row_ + kKBytes, s.c, kCBytes);
-    PutRow(s);
+  void NonIndexUpdate(Statement* s) {
+    s->rows = Fetch(*s);
+    if (s->rows == 0) return;
+    std::memcpy(row_ + kKBytes, s->c, kCBytes);
+    PutRow(*s);
   }
   void Delete(const Statement& s) {
     if (!Fetch(s)) return;
@@ -304,17 +335,19 @@ class OltpClient : public Client {
     totals_.user_bytes_written += kIdBytes;
     ++erased_;
   }
-  void Insert(const Statement& s) {
-    PutBigEndian(s.k, row_);
-    std::memcpy(row_ + kKBytes, s.c, kCBytes);
-    std::memcpy(row_ + kKBytes + kCBytes, s.pad, kPadBytes);
-    PutRow(s);
-    ChangeEntry(s, false);
+  void Insert(Statement* s) {
+    PutBigEndian(s->k, row_);
+    std::memcpy(row_ + kKBytes, s->c, kCBytes);
+    std::memcpy(row_ + kKBytes + kCBytes, s->pad, kPadBytes);
+    PutRow(*s);
+    ChangeEntry(*s, false);
+    s->rows = 1;
     ++inserted_;
   }
 
   OltpPhase& phase_;
   Session& session_;
+  const bool alone_;  // no other client writes in the phase
   const Tables& tables_;
   Ids ids_;
   // A later phase with the same seed draws the same ids, and must write other values to them.
@@ -353,8 +386,8 @@ void OltpPhase::FindWhole(Engine& engine) {
   whole = tables.Whole(*session);
 }
 
-std::unique_ptr<Client> NewOltpClient(OltpPhase& phase, Session& session, int thread) {
-  return std::make_unique<OltpClient>(phase, session, thread);
+std::unique_ptr<Client> NewOltpClient(OltpPhase& phase, Session& session, int thread, int threads) {
+  return std::make_unique<OltpClient>(phase, session, thread, threads);
 }
 
 }  // namespace testbed::sysbench

@@ -58,8 +58,8 @@ struct OltpPhase {
   std::array<Mutex, 1024> locks;                                 // locks of rows
 };
 
-// Returns a client of the phase. `phase` and `session` must outlive it.
-std::unique_ptr<Client> NewOltpClient(OltpPhase& phase, Session& session, int thread);
+// Returns the client of thread number `thread` of `threads`. `phase` and `session` must outlive it.
+std::unique_ptr<Client> NewOltpClient(OltpPhase& phase, Session& session, int thread, int threads);
 
 }  // namespace testbed::sysbench
 

@@ -43,7 +43,7 @@ TEST(OltpClientTest, AnErrorOfTheEngineLeavesNoRowLocked) {
     phase.statements = {kind, kind};
     phase.transaction = true;
     FailingSession session;
-    const std::unique_ptr<Client> client = NewOltpClient(phase, session, 0);
+    const std::unique_ptr<Client> client = NewOltpClient(phase, session, 0, 1);
     ASSERT_GE(client->Generate(1), 1u);
     EXPECT_THROW(client->Execute(0), Error);
     size_t locked = 0;
@@ -173,6 +173,15 @@ TEST_F(OltpAnswersTest, ARequestToStopEndsTheCheckOfTheDatabase) {
   EXPECT_EQ(workload->CheckDatabase(engine_), "");
   EXPECT_FALSE(workload->Details().contains("table_rows"));
   EXPECT_EQ(engine_.steps, 0u);
+}
+
+// One client alone finds what it has just written.
+TEST_F(OltpAnswersTest, AWriteThatTheEngineLosesIsWrong) {
+  for (const char* name : {"oltp-update-index", "oltp-update-non-index", "oltp-write-only"}) {
+    engine_.lie = Lie::kLostPut;
+    EXPECT_EQ(Run(name).wrong, 60u) << name;
+    engine_.lie = Lie::kNone;
+  }
 }
 
 // A commit that is lost as a whole takes the row and its index entry with it.
