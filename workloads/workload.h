@@ -71,8 +71,12 @@ class Client {
  public:
   virtual ~Client() = default;
   // Prepares up to `max` operations and returns how many it prepared; 0 means that this thread's
-  // work is done.
+  // work is done, unless the client waits.
   virtual size_t Generate(size_t max) = 0;
+  // Returns whether the last call of Generate prepared nothing because other clients hold what this
+  // one needs, until their next calls of Generate. It is then to be called again. The client must
+  // not wait for them itself: in a phase of slices they may rest until it rests, too.
+  virtual bool Waits() const { return false; }
   // Performs the i-th prepared operation, including its commit.
   virtual void Execute(size_t i) = 0;
   // For workloads whose operations are single point reads (WorkloadInfo::point_reads). The runner

@@ -66,6 +66,14 @@ class Phase {
   std::vector<Lane> MakeLanes(Session& session, int t);
   bool StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t lane, Worker& worker);
   void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t);
+  // Returns whether a client goes on that has prepared nothing. It waits for others, and rests when
+  // they do; or the phase ends for all, because the others would soon have nothing left either.
+  bool GoesOn(const Client& client, int t) {
+    const bool waits = client.Waits();
+    if (waits && gate_.Halted()) gate_.Rest(t);
+    if (!waits && !workload_.EndedBecause().empty()) gate_.Stop();
+    return waits;
+  }
   void AwaitStart(int t);
   void NoteEnded() {
     const LockGuard lock(mutex_);
@@ -144,18 +152,17 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
     const uint64_t preparing = kRated || !options_.latency ? clock_.Now() : begin;
     if (trace != nullptr) trace->Rest();
     const size_t n = quota_.Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
-    if (n == 0) {
-      // The phase ends for all clients, because the others would soon have nothing left either.
-      if (!workload_.EndedBecause().empty()) gate_.Stop();
-      return 0;
-    }
     begin = clock_.Now();
     worker.preparing += begin - preparing;
     if constexpr (kRated) open.AddOwnWork(preparing, begin);
+    if (n == 0) {
+      if (!GoesOn(client, t)) return 0;
+      begin = clock_.Now();
+      continue;
+    }
     for (size_t i = 0; i < n; ++i) {
       if constexpr (kRated) begin = open.Await([&] { return client.DueNs(i); }, gate_);
       if (gate_.Halted()) {
-        if (Stopping()) break;
         gate_.Rest(t);
         if (Stopping()) break;
         begin = clock_.Now();

@@ -106,11 +106,10 @@ class MixedClient : public Client {
         buffer_(batch_ * (KeysRoom() + dataset_.options().value_size)) {}
 
   size_t Generate(size_t max) override {
-    size_t n = 0;
-    while ((n = Plan(std::min(max, batch_))) == 0 && phase_.missed.load() == kActions) {
-      // Other clients hold the rows that this client needs, until their next batches.
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-    }
+    const size_t n = Plan(std::min(max, batch_));
+    // Other clients hold the rows that this client needs, until their next batches.
+    waits_ = n == 0 && phase_.missed.load() == kActions;
+    if (waits_) std::this_thread::sleep_for(std::chrono::microseconds(20));
     size_t bytes = 0;
     for (size_t i = 0; i < n; ++i) bytes += RoomOf(steps_[i]);
     buffer_.resize(std::max(buffer_.size(), bytes));
@@ -122,6 +121,7 @@ class MixedClient : public Client {
     return n;
   }
 
+  bool Waits() const override { return waits_; }
   size_t OpOf(size_t i) const override { return steps_[i].action; }
 
   void Execute(size_t i) override {
@@ -352,6 +352,7 @@ class MixedClient : public Client {
   std::vector<char> buffer_;
   Step steps_[kBatch];
   std::optional<Action> next_;  // an action that was drawn but has found no row yet
+  bool waits_ = false;
   bool found_ = false;
   std::string_view value_;
   std::string row_;  // value that an update writes, when values have fields

@@ -329,6 +329,28 @@ TEST_F(RunnerTest, APhaseInSlicesEndsWhenItsOperationsAreDone) {
   EXPECT_EQ(Read(phase).operations(), 100u);
 }
 
+// The client that runs out of rows first waits for those that the other one holds. The latter is
+// checked for several slices, as a check takes 3 ms.
+TEST_F(RunnerTest, AClientThatWaitsForAnotherRestsWithIt) {
+  DatasetOptions data;
+  data.rows = 40;
+  dataset_ = std::make_shared<const Dataset>(data);
+  Load(1, 1);
+  engine_.pause_ns = 3'000'000;
+  WorkloadOptions options;
+  options.mix = {{"erase", 1}};
+  const std::unique_ptr<Workload> mixed = FindWorkload("mixed").make(dataset_, options);
+  SomeSlices slices(1000000);
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.verify_every = 1;
+  phase.slices = &slices;
+  const PhaseResult result = RunPhase(engine_, *mixed, phase);
+  EXPECT_EQ(result.totals.rows_erased, 40u);
+  EXPECT_EQ(result.ended_because, "no row is left to erase");
+  EXPECT_GT(slices.slices, 1);
+}
+
 TEST_F(RunnerTest, AWrongValueIsFoundAndToldOf) {
   Load(1, 100);
   engine_.wrong_values = true;
