@@ -34,7 +34,7 @@ const char* KeyOrderName(KeyOrder order);
 // Which sizes values have. A row keeps its size in all versions.
 enum class ValueSizes : uint8_t {
   kOne,      // value_size bytes
-  kUniform,  // the size that the line of the row's key has behind a tab: KEY<TAB>SIZE
+  kUniform,  // a random size from least_value to most_value bytes, each as often
   kColumn,   // as many bytes as the line of the row's key tells behind a tab: KEY<TAB>SIZE
 };
 // Bytes of the largest value.
