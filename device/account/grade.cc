@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "device/account/block_device.h"
+#include "device/account/counts.h"
 #include "device/account/journal.h"
+#include "device/account/thread_kinds.h"
 
 namespace testbed {
 namespace {
@@ -47,6 +49,17 @@ std::string WhyNotCovered(const std::string& name, const std::vector<std::string
       "the file system gives its files a device number of its own, as btrfs does, and requests on "
       "{} cannot be assigned to them",
       name);
+}
+
+std::string WhyNotCharged(const LedgerCounts& counts) {
+  if (!KindOfThreads(kRingWorkers)) return "";  // such workers are of other programs alone
+  const auto has_read = [](const LedgerCounts::Foreign& f) {
+    return f.thread == kRingWorkers && f.counts.read_bytes != 0;
+  };
+  if (std::none_of(counts.foreign.begin(), counts.foreign.end(), has_read)) return "";
+  return "reads in flight that had to wait for a free request of the device (nr_requests) were "
+         "issued by threads of the kernel (iou-wrk), and charged to no operation (a smaller "
+         "--queue-depth)";
 }
 
 Grade DecideGrade(const InForce& in_force, const Closure* closure) {

@@ -19,6 +19,7 @@
 namespace testbed {
 
 class BlockDevice;
+struct LedgerCounts;
 
 // InForce says by which means block IO was counted while something was measured.
 struct InForce {
@@ -51,6 +52,11 @@ std::string WhyNotCovered(const BlockDevice& device, const std::string& path);
 // `disks`; `files_have_its_number` is the device's BlockDevice::files_have_its_number().
 std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,
                           bool files_have_its_number);
+
+// Returns a sentence for InForce::not_charged when workers of io_uring issued reads of the run
+// (device/file/read_ring.h), which are counted by the workers' name; else an empty string. `counts`
+// are those of a phase.
+std::string WhyNotCharged(const LedgerCounts& counts);
 
 // A Closure is the difference between the kernel's counts of all threads and the device's own
 // statistics, over one phase.

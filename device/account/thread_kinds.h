@@ -20,6 +20,9 @@ namespace testbed {
 // ("jbd2/vda-8") and, for io_uring's workers, the part before their number ("iou-wrk-4711").
 std::string SortOfThread(std::string_view name);
 
+// This is what the name of the kernel's workers of an io_uring begins with (SortOfThread).
+inline constexpr char kRingWorkers[] = "iou-wrk";
+
 // Declares that the direct IO of all threads with this name is for files of `kind`, also that which
 // was counted before. `name` is as LedgerCounts::Foreign has it. Thread-safe.
 void RegisterThreads(const std::string& name, FileKind kind);

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "device/account/thread_kinds.h"
 #include "device/error.h"
 #include "device/file/file_faults.h"
 
@@ -54,6 +55,10 @@ ReadRing::~ReadRing() {
 void ReadRing::Start(const File& file, uint64_t offset, void* buffer, size_t n, uint64_t tag) {
   if (in_flight_ == depth_) {
     throw Error(Error::kRun, "more reads were started than the ring has room for");
+  }
+  if (!workers_registered_) {
+    RegisterThreads(kRingWorkers, file.options().kind);
+    workers_registered_ = true;
   }
   io_uring_sqe* entry = std::exchange(refused_, nullptr);
   if (entry == nullptr) entry = ::io_uring_get_sqe(ring_.get());

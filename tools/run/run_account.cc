@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 #include "device/account/grade.h"
@@ -98,7 +99,13 @@ RunAccounting RunAccount::Describe() const {
 
 void RunAccount::GradePhase(PhaseRecord* phase, Grade* of_run) const {
   const std::optional<Closure>& closure = phase->account.closure;
-  phase->grade = DecideGrade(InForceHere(), closure ? &*closure : nullptr);
+  InForce in_force = InForceHere();
+  // An engine that does its IO itself has its reads by io_uring issued by threads of its own.
+  if (phase->account.counts_files) {
+    std::string why = WhyNotCharged(phase->account.ledger);
+    if (!why.empty()) in_force.not_charged.push_back(std::move(why));
+  }
+  phase->grade = DecideGrade(in_force, closure ? &*closure : nullptr);
   if (phase->kind == PhaseKind::kWarmUp || phase->kind == PhaseKind::kTune) return;
   KeepWorse(phase->grade, of_run);
 }

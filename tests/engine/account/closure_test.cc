@@ -15,11 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "device/account/grade.h"
 #include "device/account/kernel_account.h"
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/file/read_ring.h"
+#include "device/os/sys_file.h"
 
 namespace testbed {
 namespace {
@@ -73,6 +75,31 @@ TEST_P(ClosureTest, ReadsInFlightAreTheirOperations) {
     EXPECT_EQ(cost.ledger.ops[op.id].FileTotal().read_bytes, kPages * kPage);
     EXPECT_EQ(OfKind(cost, FileKind::kData), data) << "nobody else";
   }
+}
+
+// With more reads in flight than the device has requests, workers of the kernel issue some of them.
+TEST_P(ClosureTest, ReadsInFlightThatWaitForTheDeviceAreOfTheRunsFiles) {
+  if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  constexpr uint64_t kPages = 1024, kDepth = 128;
+  Fill("data", FileKind::kData, kPages * kPage);
+  const OpKind op = DefineOp("closure-ring-waits", Ground::kForeground);
+  auto file = Open("data", FileKind::kData, IoMode::kDirect);
+  const std::string knob = scratch_->device().sysfs() + "/queue/nr_requests";
+  const std::string requests = ReadLine(knob);
+  WriteSmallFile(knob, "4");  // where /sys cannot be written, no read has to wait
+  const Balance cost = Cost([&] {
+    ReadRing ring(kDepth);
+    AlignedBuffer buffer(kDepth * kPage);
+    for (uint64_t i = 0; i < kPages; ++i) {
+      const uint64_t slot = i < kDepth ? i : ring.Take().tag;
+      IoScope scope(op);
+      ring.Start(*file, i * 1237 % kPages * kPage, buffer.data() + slot * kPage, kPage, slot);
+    }
+  });
+  WriteSmallFile(knob, requests);  // the next user may get the same loop device
+  PrintForeign(cost);
+  EXPECT_EQ(OfKind(cost, FileKind::kData).read_bytes, kPages * kPage);
+  EXPECT_EQ(WhyNotCharged(cost.ledger).empty(), OfOp(cost, op).read_bytes == kPages * kPage);
 }
 
 TEST_P(ClosureTest, BufferedAndMappedReads) {

@@ -7,6 +7,8 @@
 #include <map>
 #include <sstream>
 
+#include "device/account/counts.h"
+#include "device/account/thread_kinds.h"
 #include "tests/paths.h"
 #include "tools/inspect/doctor.h"
 
@@ -119,6 +121,17 @@ TEST(GradeTest, WhatIsNotChargedWeighsAsMuchAsWhatIsNotCounted) {
   EXPECT_THAT(DecideGrade({true, true, {"some reads are nobody's"}, {}}).reasons,
               testing::ElementsAre("some reads are nobody's"));
   EXPECT_EQ(DecideGrade({true, false, {"some reads are nobody's"}, {}}).letter, 'C');
+}
+
+// They were a part of what other programs read, at grade A.
+TEST(GradeTest, ReadsThatWorkersOfIoUringIssuedAreChargedToNoOperation) {
+  RegisterThreads(kRingWorkers, FileKind::kData);
+  LedgerCounts counts;
+  counts.foreign.push_back({kRingWorkers, FileKind::kData, {.writes = 1, .flushes = 1}});
+  counts.foreign.push_back({"kworker", FileKind::kData, {.reads = 1, .read_bytes = 4096}});
+  EXPECT_EQ(WhyNotCharged(counts), "");
+  counts.foreign.push_back({kRingWorkers, FileKind::kData, {.reads = 1, .read_bytes = 4096}});
+  EXPECT_THAT(WhyNotCharged(counts), HasSubstr("charged to no operation"));
 }
 
 TEST(GradeTest, ARunHasTheWorstOfItsPhases) {

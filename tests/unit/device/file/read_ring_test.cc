@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "device/account/thread_kinds.h"
 #include "device/error.h"
 #include "device/file/file_faults.h"
 
@@ -119,6 +120,16 @@ TEST_P(ReadRingTest, ARefusedReadNeverRunsIntoItsBuffer) {
     EXPECT_EQ(other.data()[kPage - 1], static_cast<char>(round + 100));
     EXPECT_EQ(std::string(refused.data(), kPage), std::string(kPage, '!')) << "round " << round;
   }
+}
+
+// A read that would have to wait at the device is issued by a worker of the kernel, which has no
+// slot in the account. Without a kind its requests would be another program's.
+TEST_P(ReadRingTest, TheReadsOfItsWorkersAreOfTheKindOfItsFiles) {
+  ReadRing ring(1);
+  AlignedBuffer buffer(kPage);
+  ring.Start(*file_, 0, buffer.data(), kPage, 0);
+  ring.Take();
+  EXPECT_TRUE(KindOfThreads(kRingWorkers) == FileKind::kData);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ReadRingTest, testing::Values(IoMode::kDirect, IoMode::kBuffered),
