@@ -57,10 +57,16 @@ struct WireCounts {
 };
 
 // A BlockHistogram is the distribution of reads per operation. Bucket i < 15 counts the operations
-// that caused exactly i reads; the last bucket counts those that caused 15 or more.
+// that caused exactly i reads; the last bucket counts those that caused 15 or more. Bucket 0 also
+// counts those that caused -1 read: their thread joined two waiting requests, which others had made
+// (device/account/kernel_account.h).
 inline constexpr size_t kBlockBuckets = 16;
 using BlockHistogram = std::array<uint64_t, kBlockBuckets>;
-constexpr size_t BlockBucket(uint64_t n) { return n < kBlockBuckets ? n : kBlockBuckets - 1; }
+// Returns the bucket for the difference of two counts of reads.
+constexpr size_t BlockBucket(uint64_t reads) {
+  if (static_cast<int64_t>(reads) < 0) return 0;
+  return reads < kBlockBuckets ? reads : kBlockBuckets - 1;
+}
 
 // LedgerCounts are the merged counts of all threads. The difference of two values is the cost of
 // what happened between them.

@@ -139,6 +139,31 @@ TEST_F(LedgerTest, TheLastBucketHoldsAllThatIsMore) {
   EXPECT_EQ(Of(cost, outer_).file_reads[15], 2u);
 }
 
+// An IO scheduler joins two waiting requests while it takes a third, and the account takes one
+// request from the thread that it does so on. The operation was among those of 15 reads and more.
+TEST_F(LedgerTest, AnOperationThatJoinsRequestsOfOthersHasCausedNoRead) {
+  FakeAccount account;
+  Ledger::Get().Configure(AccountDepth::kKernel, &account);
+  KernelSlot* const slot = Ledger::ThisThread().kernel;
+  slot->reads = 5;
+  const LedgerCounts before = Ledger::Get().Counts();
+  {
+    IoScope scope(outer_);
+    --slot->reads;
+  }
+  IoTask task;
+  task.Begin(outer_);
+  {
+    IoTask::Work work(&task);
+    --slot->reads;
+  }
+  task.End();
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  EXPECT_EQ(Of(cost, outer_).kernel_reads[0], 2u);
+  EXPECT_EQ(Of(cost, outer_).kernel_reads[kBlockBuckets - 1], 0u);
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+}
+
 TEST_F(LedgerTest, ThreadsThatEndedLeaveTheirCounts) {
   constexpr int kThreads = 8, kOperations = 1000;
   const LedgerCounts before = Ledger::Get().Counts();
