@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "device/os/sys_file.h"
 #include "device/os/temporary_dir.h"
@@ -98,6 +99,18 @@ int MakeCgroup(const CgroupFs& fs, const std::string& parent, std::string* path,
     return 0;
   }
   return EAGAIN;
+}
+
+std::vector<std::string> AllCgroups(const CgroupHierarchy& hierarchy) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> groups;
+  std::error_code failed, gone;
+  fs::recursive_directory_iterator at(hierarchy.mount,
+                                      fs::directory_options::skip_permission_denied, failed);
+  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
+    if (at->is_directory(gone)) groups.push_back(at->path());
+  }
+  return groups;
 }
 
 std::optional<DirLock> TakeLeftoverCgroup(const std::string& path) {

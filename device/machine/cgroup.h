@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "device/os/dir_lock.h"
 
@@ -49,6 +50,9 @@ std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view 
 // Makes a group in `parent` under a random name, and locks its directory. Runs in other process
 // namespaces see by the lock that the group is in use. Sets *path and *lock. Returns 0 or an errno.
 int MakeCgroup(const CgroupFs& fs, const std::string& parent, std::string* path, DirLock* lock);
+// Returns the paths of all groups of the hierarchy below its mount point. A killed run may have
+// left its group anywhere in it, as a run is in the group of the session that started it.
+std::vector<std::string> AllCgroups(const CgroupHierarchy& hierarchy);
 // Returns the group's lock when `path` is a group that a run of this user made and no run holds any
 // more; else nothing.
 std::optional<DirLock> TakeLeftoverCgroup(const std::string& path);

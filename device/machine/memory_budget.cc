@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -353,14 +352,7 @@ MemoryBudget::Leftovers MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
   Leftovers leftovers;
   const auto hierarchy = FindCgroups(fs, "memory", "memory");
   if (!hierarchy) return leftovers;
-  std::vector<std::string> found;
-  std::error_code failed;
-  std::filesystem::recursive_directory_iterator at(
-      hierarchy->mount, std::filesystem::directory_options::skip_permission_denied, failed);
-  for (; !failed && at != std::filesystem::recursive_directory_iterator(); at.increment(failed)) {
-    found.push_back(at->path());
-  }
-  for (const std::string& path : found) {
+  for (const std::string& path : AllCgroups(*hierarchy)) {
     std::optional<DirLock> lock = TakeLeftoverCgroup(path);
     if (!lock) continue;
     MemoryBudget leftover(fs, hierarchy->version, path, 0, std::move(*lock));

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -99,18 +98,13 @@ void ReadLimit::Enter() const {
   }
 }
 
-std::vector<std::string> ReadLimit::CleanLeftovers() {
+std::vector<std::string> ReadLimit::CleanLeftovers(const CgroupFs& fs) {
   std::vector<std::string> sentences;
-  const auto hierarchy = FindCgroups(CgroupFs::System(), "blkio", "io");
+  const auto hierarchy = FindCgroups(fs, "blkio", "io");
   if (!hierarchy || hierarchy->version != 1) return sentences;
-  std::error_code failed;
-  std::vector<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(hierarchy->own, failed)) {
-    found.push_back(entry.path());
-  }
-  for (const std::string& path : found) {
+  for (const std::string& path : AllCgroups(*hierarchy)) {
     const std::optional<DirLock> lock = TakeLeftoverCgroup(path);
-    if (lock && CgroupFs::System().RemoveDirectory(path) == 0) {
+    if (lock && fs.RemoveDirectory(path) == 0) {
       sentences.push_back(
           fmt::format("removed the blkio cgroup {} of an earlier, killed run", path));
     }

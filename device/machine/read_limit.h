@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "device/account/block_device.h"
+#include "device/machine/cgroup.h"
 #include "device/machine/memory_budget.h"
 
 namespace testbed {
@@ -50,7 +51,7 @@ class ReadLimit {
   bool own() const { return own_; }                  // whether the group was made for this limit
 
   // Removes groups that killed runs left behind. Returns a sentence for each removed group.
-  static std::vector<std::string> CleanLeftovers();
+  static std::vector<std::string> CleanLeftovers(const CgroupFs& fs = CgroupFs::System());
 
  private:
   ReadLimit(std::string path, bool own, pid_t owner, DirLock lock)
