@@ -198,11 +198,16 @@ Check CheckPageCache(const std::string& path) {
   const int fd = OpenProbe(path, 0);
   if (fd < 0) return CannotWrite(check.name, path, errno);
   const char page[4096] = {};
-  const bool written = pwrite(fd, page, sizeof(page), 0) == sizeof(page);
+  const ssize_t written = pwrite(fd, page, sizeof(page), 0);
+  const int code = written < 0 ? errno : ENOSPC;
+  if (written != static_cast<ssize_t>(sizeof(page))) {
+    close(fd);
+    return CannotWrite(check.name, path, code);
+  }
   const PageCacheUse use = Residency(fd, path);
   const bool overlay = IsOnOverlay(fd);
   close(fd);
-  if (written && use.exact) {
+  if (use.exact) {
     check.found = "cachestat(2) tells what is cached, dirty and evicted";
     check.means = "runs can start cold, and say so";
   } else if (overlay) {
@@ -214,9 +219,9 @@ Check CheckPageCache(const std::string& path) {
     check.change = "choose a --dir on ext4 or xfs, such as a volume of the container";
   } else {
     check.state = State::kLimited;
-    check.found = "this kernel has no cachestat(2); mincore(2) is used";
+    check.found = "cachestat(2) is missing or not permitted here; mincore(2) is used";
     check.means = "what is cached is known, what is dirty is not";
-    check.change = "use Linux 6.5 or newer";
+    check.change = "use Linux 6.5 or newer, and a container profile that permits cachestat";
   }
   return check;
 }

@@ -1,7 +1,10 @@
 #include "device/machine/host.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -198,6 +201,29 @@ TEST(DoctorTest, ChecksEverythingOnceAndLeavesNothing) {
                                    "reads in flight", "page cache", "proactive reclaim", "memory",
                                    "clock", "load", "disk traffic", "space"}));
   EXPECT_THROW(Doctor(directory), Error);
+}
+
+// A full disk was taken for a kernel without cachestat(2).
+TEST(DoctorTest, ADirectoryThatTakesNoBytesIsSaidNotToBeWritten) {
+  std::string directory = fs::current_path() / "doctor_full_XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit none{0, 0};
+    if (setrlimit(RLIMIT_FSIZE, &none) != 0) _exit(2);
+    for (const Check& check : Doctor(directory)) {
+      if (check.name != "page cache") continue;
+      _exit(check.found.find("cannot be written to") != std::string::npos ? 0 : 1);
+    }
+    _exit(3);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(fs::is_empty(directory));
+  fs::remove(directory);
 }
 
 TEST(DoctorTest, WithoutRightsTheKernelAccountSaysWhatItNeeds) {
