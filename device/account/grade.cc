@@ -13,12 +13,14 @@
 namespace testbed {
 namespace {
 
-// Returns sentences that say why the closure is not what grade A promises; none if it is.
-std::vector<std::string> WhyNotClosed(const Closure& c) {
+// Returns sentences that say why the closure is not what grade A promises; none if it is. Its sums
+// mean something only when requests were `counted` in the kernel.
+std::vector<std::string> WhyNotClosed(const Closure& c, bool counted) {
   std::vector<std::string> why;
   if (!c.at_rest) {
     why.push_back("the device was not at rest at the beginning or the end of the phase");
   }
+  if (!counted) return why;
   if (c.reads != 0 || c.read_bytes != 0 || c.writes != 0 || c.write_bytes != 0) {
     why.push_back(fmt::format(
         "the sum over all threads differs from the device: in reads by {}, in bytes read by {}, "
@@ -81,8 +83,9 @@ Grade DecideGrade(const InForce& in_force, const Closure* closure) {
   }
   const bool own = in_force.own_device && in_force.device_read;
   grade.letter = charged && own ? 'A' : charged || own ? 'B' : 'C';
-  if (closure == nullptr || !in_force.counted_in_kernel) return grade;
-  const std::vector<std::string> open = WhyNotClosed(*closure);
+  // On a device that others use, too, figures without counts in the kernel promise nothing.
+  if (closure == nullptr || !(in_force.counted_in_kernel || own)) return grade;
+  const std::vector<std::string> open = WhyNotClosed(*closure, in_force.counted_in_kernel);
   if (!open.empty() && grade.letter == 'A') grade.letter = 'B';
   grade.reasons.insert(grade.reasons.end(), open.begin(), open.end());
   return grade;

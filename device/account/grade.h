@@ -72,7 +72,7 @@ struct Grade {
 
 // Returns the grade that the settings promise. With a `closure` it returns the grade of the phase:
 // at best B when a sum of the closure is not zero or the device was not at rest at both ends of the
-// phase.
+// phase. When nothing was counted in the kernel, only `at_rest` of the closure is looked at.
 Grade DecideGrade(const InForce& in_force, const Closure* closure = nullptr);
 
 // Makes `*worst` the worse of the two grades, with the reasons of that grade. Of two equal grades

@@ -98,14 +98,15 @@ RunAccounting RunAccount::Describe() const {
 }
 
 void RunAccount::GradePhase(PhaseRecord* phase, Grade* of_run) const {
-  const std::optional<Closure>& closure = phase->account.closure;
+  const PhaseAccount& account = phase->account;
+  const Closure closure = account.closure.value_or(Closure{.at_rest = account.at_rest});
   InForce in_force = InForceHere();
   // An engine that does its IO itself has its reads by io_uring issued by threads of its own.
-  if (phase->account.counts_files) {
-    std::string why = WhyNotCharged(phase->account.ledger);
+  if (account.counts_files) {
+    std::string why = WhyNotCharged(account.ledger);
     if (!why.empty()) in_force.not_charged.push_back(std::move(why));
   }
-  phase->grade = DecideGrade(in_force, closure ? &*closure : nullptr);
+  phase->grade = DecideGrade(in_force, &closure);
   if (phase->kind == PhaseKind::kWarmUp || phase->kind == PhaseKind::kTune) return;
   KeepWorse(phase->grade, of_run);
 }

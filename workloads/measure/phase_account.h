@@ -62,6 +62,7 @@ struct PhaseAccount {
   uint64_t major_faults = 0;
   uint64_t context_switches = 0;      // switches of this process, voluntary and not
   std::optional<DeviceStats> device;  // nothing when the device was not read
+  bool at_rest = true;                // false: the device was read, but not at rest at both ends
   std::optional<Closure> closure;     // needs the device and the kernel account
   // One account for each address of the engine's server, where it has several; `engine` is their
   // sum.

@@ -84,6 +84,12 @@ TEST(GradeTest, APhaseThatDoesNotCloseIsNotAAndSaysWhy) {
   restless.at_rest = false;
   EXPECT_EQ(DecideGrade(all, &restless).letter, 'B');
   EXPECT_THAT(DecideGrade(all, &restless).reasons[0], HasSubstr("rest"));
+  // The figures of the device alone, which are exact at rest, are the phase's no more.
+  const Grade uncounted = DecideGrade({false, true, {}, {}}, &restless);
+  EXPECT_EQ(uncounted.letter, 'B');
+  ASSERT_THAT(uncounted.reasons, SizeIs(2));
+  EXPECT_THAT(uncounted.reasons[1], HasSubstr("rest"));
+  EXPECT_THAT(DecideGrade({false, false, {}, {}}, &restless).reasons, SizeIs(2));
 }
 
 TEST(GradeTest, WhatIsNotCoveredIsC) {

@@ -78,6 +78,19 @@ TEST(MeterTest, ACounterThatFallsIsNoGrowthOfTwoToTheSixtyFour) {
   EXPECT_EQ(delta.more[1].second, 2u);
 }
 
+TEST(MeterTest, ADeviceThatWasNotAtRestIsKnownWithoutCountsInTheKernel) {
+  const std::unique_ptr<Engine> engine = FindEngine("null").open(".", {});
+  const Meter meter(*engine, ".", AccountDepth::kDevice, nullptr, true, false);
+  Reading before, after;
+  before.device.emplace();
+  after.device.emplace();
+  EXPECT_TRUE(meter.Account(before, after).at_rest);
+  after.at_rest = false;
+  const PhaseAccount account = meter.Account(before, after);
+  EXPECT_FALSE(account.at_rest);
+  EXPECT_FALSE(account.closure.has_value());
+}
+
 // An engine with a setting that is dsync, such as that of its log. It has a name that the registry
 // knows.
 class DsyncEngine : public MapEngine {
