@@ -28,8 +28,8 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-// FileCounts are the calls and bytes at the file level. `writes` and `syncs` count only calls that
-// reached the file.
+// FileCounts are the calls and bytes at the file level. A call that did not reach the file, as one
+// that was refused before, is in none of them.
 struct FileCounts {
   uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, syncs = 0;
   FileCounts& operator+=(const FileCounts& o);

@@ -278,8 +278,8 @@ size_t File::ReadSome(uint64_t offset, void* buffer, size_t n) {
   return n;
 }
 
-void File::CountStartedRead(uint64_t offset, size_t n) const {
-  NoteRead(offset, n, false);
+void File::CountStartedRead(uint64_t offset, size_t n, bool mapped) const {
+  NoteRead(offset, n, mapped);
   if (Counting()) Ledger::ThisThread().CountRead(options_.kind, n);
 }
 
@@ -288,9 +288,9 @@ void File::Read(uint64_t offset, void* buffer, size_t n) {
 }
 
 std::string_view File::View(uint64_t offset, size_t n) {
-  if (Counting()) Ledger::ThisThread().CountRead(options_.kind, n);
-  NoteRead(offset, n, true);
-  return {Mapped(offset, n), n};
+  const char* const bytes = Mapped(offset, n);
+  CountStartedRead(offset, n, true);
+  return {bytes, n};
 }
 
 void File::Write(uint64_t offset, const void* data, size_t n) {

@@ -110,8 +110,8 @@ class File {
   uint64_t Size() const;            // in bytes
   uint64_t AllocatedBytes() const;  // bytes that the file takes on the device, without its holes
   void Truncate(uint64_t size);
-  // Counts a read that the caller starts by other means than this class (read_ring.h).
-  void CountStartedRead(uint64_t offset, size_t n) const;
+  // Counts a read that was not made by pread(2): by io_uring (read_ring.h), or of a mapping.
+  void CountStartedRead(uint64_t offset, size_t n, bool mapped = false) const;
 
   // Reserves space for [offset, offset+n) by fallocate(2). The file grows to offset+n, unless
   // `keep_size` is set. Returns false when the file system has no fallocate.

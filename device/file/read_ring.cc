@@ -64,7 +64,6 @@ void ReadRing::Start(const File& file, uint64_t offset, void* buffer, size_t n, 
   if (entry == nullptr) entry = ::io_uring_get_sqe(ring_.get());
   ::io_uring_prep_read(entry, file.fd(), buffer, static_cast<unsigned>(n), offset);
   ::io_uring_sqe_set_data64(entry, tag);
-  file.CountStartedRead(offset, n);
   const CallMark mark(file.options().kind);
   for (;;) {
     const int fault = FileFaults::Next(false);
@@ -77,6 +76,7 @@ void ReadRing::Start(const File& file, uint64_t offset, void* buffer, size_t n, 
     }
   }
   ++in_flight_;
+  file.CountStartedRead(offset, n);
 }
 
 ReadRing::Ended ReadRing::Take() {

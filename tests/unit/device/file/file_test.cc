@@ -160,6 +160,11 @@ TEST_P(FileTest, ReadPastTheEndIsCorruption) {
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), Error::kCorruption);
   }
+  if (GetParam() != IoMode::kMmap) return;
+  const LedgerCounts before = Ledger::Get().Counts();
+  EXPECT_THROW(file->View(0, 8), Error);
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  EXPECT_EQ(cost.ops[kUnscoped.id].FileTotal().reads, 0u) << "nothing was read";
 }
 
 TEST_P(FileTest, AbsentFileIsAnIoErrorThatNamesIt) {

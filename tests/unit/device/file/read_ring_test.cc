@@ -106,7 +106,11 @@ TEST_P(ReadRingTest, MoreThanItHasRoomForIsAnError) {
 TEST_P(ReadRingTest, ARefusedReadNeverRunsIntoItsBuffer) {
   ReadRing ring(4);
   AlignedBuffer refused(kPage), other(kPage);
-  for (uint64_t round = 1; round < 20; ++round) {
+  const LedgerCounts before = Ledger::Get().Counts();
+  const OpKind op = DefineOp("ring-refused", Ground::kForeground);
+  const IoScope scope(op);
+  constexpr uint64_t kRounds = 20;
+  for (uint64_t round = 1; round < kRounds; ++round) {
     std::fill_n(refused.data(), kPage, '!');
     FileFaults::Set(0, 1, EIO);
     EXPECT_THROW(ring.Start(*file_, round * kPage, refused.data(), kPage, 7), Error);
@@ -120,6 +124,8 @@ TEST_P(ReadRingTest, ARefusedReadNeverRunsIntoItsBuffer) {
     EXPECT_EQ(other.data()[kPage - 1], static_cast<char>(round + 100));
     EXPECT_EQ(std::string(refused.data(), kPage), std::string(kPage, '!')) << "round " << round;
   }
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  EXPECT_EQ(cost.ops[op.id].FileTotal().reads, kRounds - 1) << "a refused read is counted";
 }
 
 // A read that would have to wait at the device is issued by a worker of the kernel, which has no
