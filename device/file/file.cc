@@ -80,14 +80,8 @@ int FallocateFile(int fd, int mode, uint64_t offset, uint64_t n) {
 }
 
 int FadviseValue(Advice advice) {
-  switch (advice) {
-    case Advice::kRandom:
-      return POSIX_FADV_RANDOM;
-    case Advice::kSequential:
-      return POSIX_FADV_SEQUENTIAL;
-    default:
-      return POSIX_FADV_NORMAL;
-  }
+  if (advice == Advice::kRandom) return POSIX_FADV_RANDOM;
+  return advice == Advice::kSequential ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_NORMAL;
 }
 
 Error UnexpectedEnd(const std::string& path, uint64_t offset, size_t n) {
@@ -229,6 +223,7 @@ void File::WriteDirect(uint64_t offset, const char* data, size_t n) {
 const char* File::Mapped(uint64_t offset, size_t n) {
   // Touching a page past the end of the file raises a fatal signal, so the size is checked first.
   if (offset + n > known_size_.load(std::memory_order_relaxed)) {
+    LockGuard lock(map_mutex_);  // Truncate holds it, so that no length from before it is kept
     const uint64_t size = Size();
     if (offset + n > size) throw UnexpectedEnd(path_, offset, n);
     known_size_.store(size, std::memory_order_relaxed);
@@ -354,6 +349,7 @@ uint64_t File::Size() const { return static_cast<uint64_t>(Stat().st_size); }
 uint64_t File::AllocatedBytes() const { return static_cast<uint64_t>(Stat().st_blocks) * 512; }
 
 void File::Truncate(uint64_t size) {
+  LockGuard lock(map_mutex_);
   known_size_.store(0, std::memory_order_relaxed);
   if (const int fault = FileFaults::Next(true)) throw Error::Io("truncate", path_, fault);
   if (Uninterrupted([&] { return ::ftruncate(fd_, static_cast<off_t>(size)); }) != 0) {

@@ -172,7 +172,7 @@ class File {
   std::atomic<uint64_t> known_size_{0};  // length of the file when Mapped() last asked for it
   Mutex sync_mutex_;                     // serializes Durably()
   std::optional<Error> sync_error_ GUARDED_BY(sync_mutex_);
-  Mutex map_mutex_;  // serializes Remap(); protects old_maps_
+  Mutex map_mutex_;  // serializes Remap(), Truncate() and changes of known_size_
   std::vector<std::pair<void*, size_t>> old_maps_ GUARDED_BY(map_mutex_);
 };
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include <new>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -180,6 +182,39 @@ TEST_P(FileTest, AbsentFileIsAnIoErrorThatNamesIt) {
 INSTANTIATE_TEST_SUITE_P(Modes, FileTest,
                          testing::Values(IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap),
                          [](const auto& info) { return std::string(IoModeName(info.param)); });
+
+// A thread that asked for the length while the file was truncated kept the old one. Bytes behind
+// the end were then given out, and to touch them is a fatal signal.
+TEST(MappedFileTest, BytesThatATruncationHasCutOffAreNotGivenOut) {
+  std::string directory = std::filesystem::current_path() / "mapped_file_test_XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  FileOptions options;
+  options.mode = IoMode::kMmap;
+  options.create = FileOptions::kMustCreate;
+  auto file = File::Open(directory + "/f", options);
+  file->Truncate(4096);
+  std::atomic<bool> done{false};
+  std::thread reader([&] {
+    while (!done) file->View(0, 1);
+  });
+  int given_out = 0;
+  for (int i = 0; i < 500; ++i) {
+    file->Truncate(8192);
+    EXPECT_EQ(file->View(4096, 1).size(), 1u);
+    file->Truncate(4096);
+    try {
+      file->View(4096, 1);
+      ++given_out;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kCorruption);
+    }
+  }
+  done = true;
+  reader.join();
+  EXPECT_EQ(given_out, 0);
+  file.reset();
+  std::filesystem::remove_all(directory);
+}
 
 class DurableTest : public testing::Test {
  protected:
