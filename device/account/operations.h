@@ -14,7 +14,7 @@
 namespace testbed {
 
 // FileKind says what a block belongs to. A file opened through device/file/file.h has one of the
-// first five kinds. Only the kernel level sees the other three.
+// first six kinds. Only the kernel level sees the other three.
 enum class FileKind : uint8_t {
   kData,         // pages, tables, sorted runs
   kLog,          // write-ahead log
