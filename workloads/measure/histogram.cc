@@ -57,12 +57,18 @@ void HistogramCounts::AddBuckets(const std::vector<std::pair<uint64_t, uint64_t>
 
 HistogramCounts HistogramCounts::Since(const HistogramCounts& before) const {
   HistogramCounts delta;
+  size_t highest = 0;
   for (size_t i = 0; i < counts_.size(); ++i) {
     delta.counts_[i] = counts_[i] - before.counts_[i];
     delta.count_ += delta.counts_[i];
-    if (delta.counts_[i] != 0) delta.max_ = Histogram::Middle(i);
+    if (delta.counts_[i] != 0) highest = i;
   }
   delta.sum_ = sum_ - before.sum_;
+  delta.max_ = Histogram::Middle(highest);
+  // No value of its bucket is above the maximum, while the middle of the bucket may be. A thread
+  // that is recording may have counted a value whose maximum it has not noted yet, so the maximum
+  // bounds no higher bucket.
+  if (Histogram::BucketOf(max_) == highest) delta.max_ = std::min(delta.max_, max_);
   if (max_ > before.max_) delta.max_ = max_;
   return delta;
 }

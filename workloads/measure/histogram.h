@@ -66,7 +66,8 @@ class HistogramCounts {
   void AddBuckets(const std::vector<std::pair<uint64_t, uint64_t>>& buckets, double sum_ns,
                   uint64_t max_ns);
   // Returns what was recorded since `before`. The maximum is exact when it rose since then; else it
-  // is the middle of the highest bucket that gained a value.
+  // is the middle of the highest bucket that gained a value, or the maximum of all values when that
+  // is lower and in this bucket.
   HistogramCounts Since(const HistogramCounts& before) const;
 
   uint64_t count() const { return count_; }

@@ -97,6 +97,31 @@ TEST(HistogramTest, SinceIsWhatCameBetween) {
   EXPECT_EQ(delta.max_ns(), 5000u);
 }
 
+// Once, an operation of 0.9995 s was one of 1.0024 s in its second, which was called a stall,
+// though no operation of the phase took a second.
+TEST(HistogramTest, WhatCameSinceIsNotAboveTheMaximumOfAll) {
+  constexpr uint64_t kSlowest = 999'600'000, kLater = 999'500'000;
+  const size_t bucket = Histogram::BucketOf(kLater);
+  ASSERT_EQ(Histogram::BucketOf(kSlowest), bucket);
+  ASSERT_GT(Histogram::Middle(bucket), 1'000'000'000u);
+  Histogram h;
+  h.Record(kSlowest);
+  HistogramCounts before;
+  before.Add(h);
+  h.Record(kLater);
+  HistogramCounts after;
+  after.Add(h);
+  const HistogramCounts delta = after.Since(before);
+  EXPECT_EQ(delta.max_ns(), kSlowest);
+  EXPECT_EQ(delta.Percentile(0.99), kSlowest);
+  h.Record(1000);
+  HistogramCounts last;
+  last.Add(h);
+  EXPECT_EQ(last.Since(after).max_ns(), Histogram::Middle(Histogram::BucketOf(1000)))
+      << "in a lower bucket it bounds nothing";
+  EXPECT_EQ(after.Since(after).max_ns(), 0u);
+}
+
 TEST(HistogramDividerTest, EachPartIsDrawnEvenlyFromTheLargestDown) {
   Histogram h;
   for (uint64_t i = 1; i <= 1000; ++i) h.Record(i * 1000);
