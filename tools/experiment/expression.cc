@@ -9,6 +9,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <optional>
 
 #include "device/error.h"
 
@@ -137,6 +138,30 @@ struct Statement::Machine {
   void SetUp(const Term& term) {
     if (term.kind == Term::kOne) SetUp(&terms.emplace_back(), term.text);
     for (const Term& part : term.parts) SetUp(part);
+  }
+  double ValueOf(const std::string& text) {
+    mu::Parser one;
+    SetUp(&one, text);
+    return one.Eval();
+  }
+  // Returns whether the term is true; nothing when that depends on a value that is not finite. The
+  // logic is Kleene's, of three values.
+  std::optional<bool> TruthOf(const Term& term) {
+    if (term.kind == Term::kOne) {
+      for (const std::string& side : SidesOf(term.text)) {
+        if (!std::isfinite(ValueOf(side))) return std::nullopt;
+      }
+      const double value = ValueOf(term.text);
+      return std::isfinite(value) ? std::optional<bool>(value != 0) : std::nullopt;
+    }
+    const bool decides = term.kind == Term::kAny;  // what a part must be to decide the whole
+    bool known = true;
+    for (const Term& part : term.parts) {
+      const std::optional<bool> truth = TruthOf(part);
+      if (truth && *truth == decides) return decides;
+      known = known && truth.has_value();
+    }
+    return known ? std::optional<bool>(!decides) : std::nullopt;
   }
 };
 
@@ -271,6 +296,15 @@ double Statement::Evaluate(const std::vector<double>& values) const {
   std::copy(values.begin(), values.end(), machine_->values.begin());
   try {
     return OneValue(machine_->parser, expression_);
+  } catch (const mu::Parser::exception_type& e) {
+    Refuse(expression_, e);
+  }
+}
+
+bool Statement::IsKnown(const std::vector<double>& values) const {
+  std::copy(values.begin(), values.end(), machine_->values.begin());
+  try {
+    return machine_->TruthOf(terms_).has_value();
   } catch (const mu::Parser::exception_type& e) {
     Refuse(expression_, e);
   }

@@ -73,6 +73,11 @@ class Statement {
   // Returns the value of the expression. `values` has a value for each of figures(), in their
   // order. Throws Error (kUsage) when the expression cannot be evaluated.
   double Evaluate(const std::vector<double>& values) const;
+  // Returns whether the truth of the statement is known: whether it does not depend on a comparison
+  // with a value that is not finite. Such a comparison has a value itself: 1 / 0 is more than any
+  // number, and 0 / 0 neither more nor less. A term that decides without it, such as one that asks
+  // for the divisor, makes the truth known. Throws like Evaluate.
+  bool IsKnown(const std::vector<double>& values) const;
 
   // Returns the terms of the statement (terms.h). EvaluateTerms returns the values of the terms of
   // the kind kOne, in their order.

@@ -184,6 +184,15 @@ bool FalseForSure(const Term& term, const std::vector<Certainty>& certainties, d
   return Margin(Decisive(term, false, certainties, sure), false) >= 0;
 }
 
+std::vector<std::string> SidesOf(const std::string& text) {
+  if (FindOutside(text, "?") != std::string::npos) return {};
+  for (const std::string_view sign : {">=", "<=", "==", "!=", ">", "<"}) {
+    std::vector<std::string> sides = SplitOutside(text, sign);
+    if (sides.size() == 2) return sides;
+  }
+  return {};
+}
+
 Term TermsOf(const std::string& expression) {
   const std::string text = WithoutParentheses(Trim(expression));
   const Term one{Term::kOne, text, {}};

@@ -41,6 +41,9 @@ struct Term {
 // arguments.
 Term TermsOf(const std::string& expression);
 
+// Returns both sides of the comparison that the text of a kOne is; none when it is no comparison.
+std::vector<std::string> SidesOf(const std::string& text);
+
 // A term by which a statement is true or false for sure, or is not: of terms that must all be sure,
 // the one that is the least sure; of terms one of which must be, the one that is the most sure.
 struct DecisiveTerm {

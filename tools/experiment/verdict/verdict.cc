@@ -196,10 +196,12 @@ class Checker {
                                      figure.metric, results_.cells()[figure.cell].name);
       return;
     }
-    const double value = statement.Evaluate(Means(statement));
-    if (!std::isfinite(value)) {
+    const std::vector<double> means = Means(statement);
+    const double value = statement.Evaluate(means);
+    if (!std::isfinite(value) || !statement.IsKnown(means)) {
       verdict->outcome = PartVerdict::kFigureUnknown;
-      verdict->because = "its value is not finite";
+      verdict->because = std::isfinite(value) ? "a value that it compares is not finite"
+                                              : "its value is not finite";
       return;
     }
     verdict->at_mean = value != 0;

@@ -74,6 +74,30 @@ TEST_F(VerdictTest, ATermThatIsNotSureIsNamedWithTheShareThatIsAskedOfIt) {
                                     "9[5-8].[0-9] % of resampled rounds, and is asked at 98.5 %"));
 }
 
+// Once, 0 / 0 > 2 did not hold for sure, and 5 / 0 > 2 held for sure.
+TEST_F(VerdictTest, AComparisonWithAValueThatIsNotFiniteTellsNothing) {
+  PlanRounds(3);
+  WriteRounds(2, {0, 0, 0});
+  const std::string a = "qps[io=direct, page-size=4k]", b = "qps[io=direct, page-size=big]";
+  const auto holds = [&](const std::string& statement) {
+    return Part("  holds = \"" + statement + "\"\n");
+  };
+  const std::string ratio = a + " / " + b;
+  for (const double rate : {0.0, 5.0}) {
+    WriteRounds(0, {rate, rate, rate});
+    for (const std::string& statement :
+         {ratio + " > 2", "within(" + ratio + ", 2, 0.1)", a + " >= 0 && " + ratio + " > 2"}) {
+      EXPECT_EQ(holds(statement).outcome, PartVerdict::kFigureUnknown) << statement << rate;
+      EXPECT_EQ(holds(statement).because, "a value that it compares is not finite") << statement;
+    }
+    EXPECT_EQ(holds(b + " == 0 || " + ratio + " > 2").outcome, PartVerdict::kHolds)
+        << "the divisor decides";
+    EXPECT_EQ(holds(b + " > 0 && " + ratio + " > 2").outcome, PartVerdict::kDoesNotHold);
+  }
+  WriteRounds(2, {2, 2, 2});
+  EXPECT_EQ(holds(ratio + " > 2").outcome, PartVerdict::kHolds);
+}
+
 // Once, figures of databases that fit into memory stood beside those of databases much larger.
 TEST_F(VerdictTest, NoFiguresAreShownOfAScaleThatDoesNotAskThePart) {
   for (size_t cell : {0, 1, 2}) Write(cell, {100});
