@@ -642,7 +642,8 @@ def _order(value):
 
 
 def _points(found, x, y, by):
-    """By the name of a curve and by x, the figures there. The values of x are numbers where all of them are, or else text."""
+    """By the name of a curve and by x, the figures there: one of each load, the mean of its rows. The values of x are numbers
+    where all of them are, or else text."""
     if not found:
         raise ResultsError("there are no rows to plot")
     there = dict.fromkeys(name for row in found for name, value in row.items() if value is not None)
@@ -654,20 +655,25 @@ def _points(found, x, y, by):
     if all(row.get(by) is None for row in used):
         raise ResultsError(f"no row has values in all three columns {x!r}, {y!r} and {by!r}")
     text = any(isinstance(_number(row[x]), str) for row in used)
-    for row in used:
+    for place, row in enumerate(used):
         figure = _number(row[y])
         if isinstance(figure, str):
             raise ResultsError(f"the column {y!r} is no figure: a row has the text {figure!r}")
         at = str(row[x]) if text else _number(row[x])
-        groups.setdefault(str(row.get(by)), {}).setdefault(at, []).append(figure)
-    return groups
+        document = (row.get("path"), row.get("document"))
+        told = row.get("load") is not None and document != (None, None)
+        load = (*document, row["load"]) if told else place  # a row that does not tell its load counts by itself
+        groups.setdefault(str(row.get(by)), {}).setdefault(at, {}).setdefault(load, []).append(figure)
+    return {name: {at: [statistics.fmean(of_load) for of_load in loads.values()] for at, loads in points.items()}
+            for name, points in groups.items()}
 
 
 def plot_curve(table, x, y, by="engine", axes=None):
-    """A column over another, one line for each value of `by`; a band is the 95 % interval of the mean. Engines look as in the
-    plots of a report.
+    """A column over another, one line for each value of `by`; a band is the 95 % interval of the mean over the loads. Engines
+    look as in the plots of a report.
 
-    Rows with the same `x` and `by` are repeats. `table` is of any function above, or a part of one.
+    Rows with the same `x` and `by` are repeats. Those of one load are averaged first, because runs on a load tell nothing about
+    the next one (docs/comparing.md). `table` is of any function above, or a part of one.
     """
     groups = _points(_dicts(table), x, y, by)
     axes = _axes(axes)

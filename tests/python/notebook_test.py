@@ -94,6 +94,19 @@ class NotebookTest(unittest.TestCase):
         self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["50", "400", "100-1000"])
         pyplot.close("all")
 
+    def test_loads_are_the_repeats_of_a_curve(self):
+        def points(*rows):
+            names = ("path", "document", "load", "rate")
+            return tr._points([{"engine": "btree", "threads": 1, **dict(zip(names, row))} for row in rows], "threads", "rate", "engine")
+
+        runs = [("a.json", None, load, rate) for load, rate in ((0, 100), (0, 101), (0, 99), (1, 200), (1, 202), (1, 198))]
+        self.assertEqual(points(*runs), {"btree": {1: [100, 200]}})
+        self.assertEqual(tr._interval(points(*runs[:3])["btree"][1]), (100, 0), "one load has no interval, however many runs")
+        of_stores = [("s.db", document, 0, rate) for document, rate in ((1, 100), (1, 300), (2, 400))]
+        self.assertEqual(points(*of_stores), {"btree": {1: [200, 400]}}, "another document, another load")
+        self.assertEqual(points((None, None, 0, 100), (None, None, 0, 300)), {"btree": {1: [100, 300]}}, "nobody knows of which document")
+        self.assertEqual(points(("a.json", None, None, 100), ("a.json", None, None, 300)), {"btree": {1: [100, 300]}})
+
     def test_plots_draw_the_figures(self):
         axes = tr.plot_curve(tr.results(self.file).query("kind == 'measure'"), "threads", "rate", by="operation")
         line = axes.get_lines()[0]
