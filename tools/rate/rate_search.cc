@@ -48,11 +48,14 @@ nlohmann::json StepJson(const RateStep& step, const RateLimit& limit) {
   return j;
 }
 
-// Returns how many of the times are not below the limit.
+// Returns how many of the times are not below the limit, by the values that percentiles give them
+// (HistogramCounts::Percentile): a time stands for the middle of its bucket, but not for more than
+// the longest time.
 uint64_t NotFaster(const HistogramCounts& times, const RateLimit& limit) {
   uint64_t n = 0;
   for (const auto& [lower, count] : times.Buckets()) {
-    if (Histogram::Middle(Histogram::BucketOf(lower)) >= limit.limit_ns) n += count;
+    const uint64_t middle = Histogram::Middle(Histogram::BucketOf(lower));
+    if (std::min(middle, times.max_ns()) >= limit.limit_ns) n += count;
   }
   return n;
 }

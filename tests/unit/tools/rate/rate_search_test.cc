@@ -216,6 +216,21 @@ TEST(RateStepTest, PartsAddUpAndTellWhenAMissIsCertain) {
   EXPECT_TRUE(step.MissesForSure(limit, 10'000));
 }
 
+// The bucket of these times has its middle above the limit. Once, a step whose operations all met
+// the limit ended early as a miss, and had all of them in the column `slower`.
+TEST(RateStepTest, WhatIsSlowerAgreesWithThePercentile) {
+  const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
+  RateStep step{.target = 1'000};
+  step.Add(Part(1, {{999'500, 1'000}}), limit);
+  ASSERT_GT(Histogram::Middle(Histogram::BucketOf(999'500)), limit.limit_ns);
+  EXPECT_EQ(step.slower, 0u);
+  EXPECT_FALSE(step.MissesForSure(limit, 10'000));
+  EXPECT_TRUE(step.Meets(limit));
+  step.Add(Part(1, {{1'001'000, 1'000}}), limit);
+  EXPECT_EQ(step.slower, 2'000u) << "now the bucket reaches the limit";
+  EXPECT_FALSE(step.Meets(limit));
+}
+
 // A writer that works as fast as it can beside clients of a rate has no intended starts.
 TEST(RateStepTest, AnOperationWithoutARateIsJudgedByItsLatency) {
   const RateLimit limit = ParseRateLimit("--find-rate", "update p99 < 1ms");
