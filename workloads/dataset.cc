@@ -126,7 +126,7 @@ void CheckValueSizes(const DatasetOptions& options) {
 std::string IndexTable(uint32_t index) { return "index" + std::to_string(index + 1); }
 
 Dataset::Dataset(const DatasetOptions& options)
-    : options_(options), max_key_size_(options.key_size) {
+    : options_(options), hash_seed_(Mix64(options.seed)), max_key_size_(options.key_size) {
   if (options_.key_size < 8) {
     throw Error(Error::kUsage, "--key-size " + std::to_string(options_.key_size) +
                                    " is too small; it accepts 8 bytes and more");
@@ -141,7 +141,7 @@ Dataset::Dataset(const DatasetOptions& options)
   key_bytes_ = options_.rows * options_.key_size;
   if (options_.order == KeyOrder::kFile) LoadKeys();
   if (options_.rows == 0) throw Error(Error::kUsage, "--rows 0 makes no database; give 1 or more");
-  if (options_.order == KeyOrder::kPermuted) permutation_.emplace(options_.rows, options_.seed);
+  if (options_.order == KeyOrder::kPermuted) permutation_.emplace(options_.rows, hash_seed_);
   SizeValues();
   // A pool longer than any value keeps a value from wrapping around and repeating itself, which a
   // compressor would find.
@@ -225,7 +225,7 @@ size_t Dataset::OwnSize(uint64_t row) const {
 
 std::string_view Dataset::Key(uint64_t row, char* buffer) const {
   if (options_.order == KeyOrder::kFile) return keys_[row];
-  PutBigEndian(options_.order == KeyOrder::kRandom ? Mix64(row ^ options_.seed) : row, buffer);
+  PutBigEndian(KeyNumber(row), buffer);
   std::memset(buffer + 8, '0', options_.key_size - 8);
   return {buffer, options_.key_size};
 }
@@ -239,8 +239,7 @@ std::string_view Dataset::AbsentKey(uint64_t row, char* buffer) const {
     return {buffer, key.size() + 1};
   }
   if (options_.key_size == 8) {
-    const uint64_t none = row | kNoRow;
-    PutBigEndian(options_.order == KeyOrder::kRandom ? Mix64(none ^ options_.seed) : none, buffer);
+    PutBigEndian(KeyNumber(row | kNoRow), buffer);
     return {buffer, 8};
   }
   Key(row, buffer);
@@ -273,13 +272,13 @@ std::optional<uint64_t> Dataset::RowOf(std::string_view key) const {
   if (key.size() != options_.key_size) return std::nullopt;
   if (key.find_first_not_of('0', 8) != std::string_view::npos) return std::nullopt;
   uint64_t row = GetBigEndian(key.data());
-  if (options_.order == KeyOrder::kRandom) row = UnMix64(row) ^ options_.seed;
+  if (options_.order == KeyOrder::kRandom) row = UnMix64(row) ^ hash_seed_;
   if (row >= kNoRow) return std::nullopt;
   return row;
 }
 
 std::string_view Dataset::IndexKey(uint32_t index, uint64_t row, char* buffer) const {
-  PutBigEndian(Mix64(row ^ Mix64(options_.seed + index + 1)), buffer);
+  PutBigEndian(Mix64(row ^ Mix64(hash_seed_ + index + 1)), buffer);
   const std::string_view key = Key(row, buffer + 8);
   if (key.data() != buffer + 8) std::memcpy(buffer + 8, key.data(), key.size());
   return {buffer, key.size() + 8};

@@ -30,6 +30,9 @@ enum class KeyOrder : uint8_t {
   kFile,        // keys are the lines of a file or a set, inserted in their order
 };
 const char* KeyOrderName(KeyOrder order);
+// The number of the way in which hashed keys and the attributes of index entries follow from the
+// seed. It grows when that changes: a database of another number has other keys.
+inline constexpr int kKeyHash = 2;
 
 // Which sizes values have. A row keeps its size in all versions.
 enum class ValueSizes : uint8_t {
@@ -148,6 +151,10 @@ class Dataset {
     const uint64_t tag = Mix64(row ^ Mix64(version ^ options_.seed));
     return size == options_.value_size ? tag : Mix64(tag ^ size);
   }
+  // Returns the number that the row's key begins with.
+  uint64_t KeyNumber(uint64_t row) const {
+    return options_.order == KeyOrder::kRandom ? Mix64(row ^ hash_seed_) : row;
+  }
   std::optional<uint64_t> RankInFile(std::string_view key) const;
   void LoadKeys();
   void TakeColumn();
@@ -165,6 +172,10 @@ class Dataset {
   void PoolPieces(uint64_t tag, size_t size, Take take) const;
 
   DatasetOptions options_;
+  // Hashes and the permutation do not take the seed itself. The seeds of loads follow each other,
+  // and row ^ seed of all rows would be the same numbers for them in nearly the same order, so that
+  // loads would have the same keys. Their permutations would be alike, too (workloads/random.h).
+  uint64_t hash_seed_;
   size_t max_key_size_;
   uint64_t key_bytes_ = 0;
   size_t max_value_size_ = 0;

@@ -64,7 +64,9 @@ class Random {
 // A bijection of [0, n) that a seed selects. It is a Feistel network on the pairs (left < a, right
 // < b), where a and b are near the square root of n. A result at or above n goes through the
 // network again until it falls below n, which rarely takes a second pass (Black, Rogaway, "Ciphers
-// with arbitrary finite domains", CT-RSA 2002, sec. 3 and 5). Immutable and thread-safe.
+// with arbitrary finite domains", CT-RSA 2002, sec. 3 and 5). The seed is added to a half of the
+// pair, so seeds that differ by little select networks that are shifted copies of each other: give
+// it the hash of a seed that others follow. Immutable and thread-safe.
 class Permutation {
  public:
   Permutation(uint64_t n, uint64_t seed) : n_(n), seed_(seed) {

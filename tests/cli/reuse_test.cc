@@ -64,6 +64,17 @@ TEST_F(ReuseTest, TheRecordTellsWhatTheCommandLineDoesNot) {
                 "--dir none holds no database");
 }
 
+// Its reads would find nothing, and the engine would be blamed for it.
+TEST_F(ReuseTest, ADatabaseWithTheKeysOfAnotherVersionIsRefused) {
+  const std::string load =
+      "--engine btree --dir d --rows 200 --key-order random --workload insert";
+  ASSERT_EQ(Run(load + kShort).code, 0);
+  ASSERT_EQ(Run(std::string("--dir d --reuse --workload point-read") + kShort).code, 0);
+  ChangeRecord("d", {{"key_hash", nullptr}});
+  ExpectRefused(Run(std::string("--dir d --reuse --workload point-read") + kShort),
+                "the database in d was loaded by another version of testbed");
+}
+
 TEST_F(ReuseTest, TheNumberOfDatabasesComesFromTheRecord) {
   const std::string load =
       "--engine btree --dir d --rows 2000 --databases 2 --workload concurrent-inserts";

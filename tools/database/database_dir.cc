@@ -127,6 +127,18 @@ nlohmann::json ValueSizeJson(const DatasetOptions& data) {
   return ValueSizesText(data);
 }
 
+// Throws Error (kUsage) when the keys of the database in `dir`, whose record is `found`, follow
+// from the seed in another way than `expected` says. The settings of both are equal.
+void CheckKeyHash(const nlohmann::json& found, const nlohmann::json& expected,
+                  const std::string& dir) {
+  const nlohmann::json none;
+  if (found.value("key_hash", none) == expected.value("key_hash", none)) return;
+  throw Error(Error::kUsage,
+              fmt::format("--reuse: the database in {} was loaded by another version of testbed, "
+                          "which gives rows other keys; load it anew with --fresh",
+                          dir));
+}
+
 }  // namespace
 
 DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(options.dir) {
@@ -181,22 +193,25 @@ nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std
       }
     }
   }
-  return {{"schema", kDatabaseSchema},
-          {"workload", fmt::format("{}", fmt::join(loads, ","))},
-          {"workload_option", settings},
-          {"trace", IdentityOfFile("the trace", trace)},
-          {"engine", options.engine_name + (options.release.empty() ? "" : "@" + options.release)},
-          {"page_size", options.engine.page_size},
-          {"compression", options.engine.compression},
-          {"rows", data.rows},
-          {"databases", options.databases},
-          {"key_size", data.key_size},
-          {"value_size", ValueSizeJson(data)},
-          {"key_order", KeyOrderName(data.order)},
-          {"keys", IdentityOfKeys(data.keys_file)},
-          {"compressibility", data.compressibility},
-          {"indexes", data.indexes},
-          {"seed", data.seed}};
+  nlohmann::json identity = {
+      {"schema", kDatabaseSchema},
+      {"workload", fmt::format("{}", fmt::join(loads, ","))},
+      {"workload_option", settings},
+      {"trace", IdentityOfFile("the trace", trace)},
+      {"engine", options.engine_name + (options.release.empty() ? "" : "@" + options.release)},
+      {"page_size", options.engine.page_size},
+      {"compression", options.engine.compression},
+      {"rows", data.rows},
+      {"databases", options.databases},
+      {"key_size", data.key_size},
+      {"value_size", ValueSizeJson(data)},
+      {"key_order", KeyOrderName(data.order)},
+      {"keys", IdentityOfKeys(data.keys_file)},
+      {"compressibility", data.compressibility},
+      {"indexes", data.indexes},
+      {"seed", data.seed}};
+  if (data.order == KeyOrder::kRandom || data.indexes != 0) identity["key_hash"] = kKeyHash;
+  return identity;
 }
 
 void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload,
@@ -261,7 +276,7 @@ void DatabaseDir::CheckReuse() {
     const nlohmann::json theirs = found.value(name, nlohmann::json());
     // A trace that is replayed need not be the one that loaded the rows. The replay says so when
     // its answers are not those of the recording.
-    if (name == "keys" || name == "trace" || theirs == value) continue;
+    if (name == "keys" || name == "trace" || name == "key_hash" || theirs == value) continue;
     std::string option = name;
     for (char& c : option) c = c == '_' ? '-' : c;
     throw Error(
@@ -270,6 +285,7 @@ void DatabaseDir::CheckReuse() {
                     "load it anew with --fresh",
                     path_, name, JsonText(theirs), JsonText(value), option, JsonText(theirs)));
   }
+  CheckKeyHash(found, expected, path_);
   // RecordedTableFiles are checked only where the engine recognises a database. Where there is none
   // at all, such as on a file system that is not mounted, the engine reports that itself.
   std::vector<std::string> files;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -272,6 +273,46 @@ TEST(DatasetTest, IndexKeysEndWithThePrimaryKeyAndDifferByIndex) {
   char a[32], b[32], key[32];
   EXPECT_NE(data.IndexKey(0, 9, a), data.IndexKey(1, 9, b));
   EXPECT_TRUE(data.IndexKey(0, 9, a).ends_with(data.Key(9, key)));
+}
+
+// Once, loads whose seeds followed each other had the same hashed keys, in nearly the same order,
+// and shared all attributes of index entries but those of one index.
+TEST(DatasetTest, SeedsThatFollowEachOtherGiveOtherHashes) {
+  std::set<std::string> keys, attributes;
+  char buffer[32];
+  for (uint64_t seed : {42, 43, 44}) {
+    DatasetOptions options = Small();
+    options.order = KeyOrder::kRandom;
+    options.seed = seed;
+    options.indexes = 3;
+    const Dataset data(options);
+    for (uint64_t row = 0; row < data.rows(); ++row) {
+      const std::string key(data.Key(row, buffer));
+      ASSERT_EQ(data.RowOf(key), std::optional<uint64_t>(row));
+      keys.insert(key);
+      for (uint32_t index = 0; index < 3; ++index) {
+        attributes.insert(std::string(data.IndexKey(index, row, buffer).substr(0, 8)));
+      }
+    }
+  }
+  EXPECT_EQ(keys.size(), 3 * Small().rows);
+  EXPECT_EQ(attributes.size(), 9 * Small().rows);
+}
+
+// Once, 95 of 100 rows were where those of the seed before were, but for a shift.
+TEST(DatasetTest, SeedsThatFollowEachOtherGiveOtherOrders) {
+  DatasetOptions options;
+  options.rows = 100 * 100;
+  options.order = KeyOrder::kPermuted;
+  const Dataset first(options);
+  ++options.seed;
+  const Dataset second(options);
+  constexpr uint64_t kShift = 101;  // 1 in each half of a number that the permutation takes
+  int alike = 0;
+  for (uint64_t i = 0; i + kShift < options.rows; ++i) {
+    alike += second.RowAt(i) + kShift == first.RowAt(i + kShift);
+  }
+  EXPECT_LT(alike, 100);
 }
 
 // Returns the peak resident memory of the process, in bytes.
