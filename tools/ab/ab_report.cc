@@ -170,15 +170,17 @@ double CountOf(const std::string& metric, const json& counters) {
   return 0;
 }
 
-// Returns which share of its work a side did at rest; the metric says what counts as work. The rest
-// before the first slice is left out, because the side then waits until the others are loaded.
+// Returns whether the side was at rest between the sample's slice and the one before. Before its
+// first slice it waits until the others are loaded, which is no rest.
+bool HasRest(const json& sample) { return sample.contains("rest") && sample.at("block") != 0; }
+
+// Returns which share of its work a side did at rest; the metric says what counts as work.
 double ShareAtRest(const json& document, const std::string& side, const std::string& metric) {
   const int whole = document.at("loads");
   double in_slices = 0, at_rest = 0;
   for (const json& sample : document.at("samples")) {
-    const int load = sample.at("load"), block = sample.at("block");
-    if (sample.at("side") != side || load >= whole || block == 0) continue;
-    if (!sample.contains("rest")) continue;
+    const int load = sample.at("load");
+    if (sample.at("side") != side || load >= whole || !HasRest(sample)) continue;
     in_slices += CountOf(metric, sample.at("counters"));
     at_rest += CountOf(metric, sample.at("rest"));
   }
@@ -315,7 +317,7 @@ Table MovedOfAb(const json& document) {
 Table RestOfAb(const json& document) {
   std::map<std::string, std::map<std::string, double>> sums;
   for (const json& sample : document.at("samples")) {
-    if (!sample.contains("rest")) continue;
+    if (!HasRest(sample)) continue;
     for (const auto& [name, value] : sample.at("rest").items()) {
       sums[sample.at("side")][name] += value.get<double>();
     }

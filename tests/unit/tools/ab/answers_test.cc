@@ -213,6 +213,20 @@ TEST(AbAnswersTest, WorkAtRestThatTheMetricsLeaveOutIsToldWithTheAnswer) {
                         left_out));
 }
 
+// Without a warm-up the first slice follows the load. Once, the table had the wait between them.
+TEST(AbAnswersTest, TheWaitForTheLoadsOfOthersIsNoRest) {
+  json document = Comparison(3, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    const double wait = sample["block"] == 0 ? 60 : 0;
+    sample["rest"] = {{"seconds", 0.2 + wait}, {"cpu_user_seconds", 0.02 + wait}};
+  }
+  const Table table = RestOfAb(document);
+  ASSERT_FALSE(table.empty());
+  EXPECT_THAT(table.Text(), HasSubstr(" 0.100 ")) << "processors";
+  for (json& sample : document["samples"]) sample["block"] = 0;
+  EXPECT_TRUE(RestOfAb(document).empty());
+}
+
 // The answer must say that a setting was not in force: a side with more memory than --ram is not
 // the side that the user wanted to measure.
 TEST(AbAnswersTest, ASettingThatIsNotInForceIsToldWithTheAnswer) {
