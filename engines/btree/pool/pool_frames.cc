@@ -116,12 +116,13 @@ uint32_t Pool::TakeFrame() {
   return index;
 }
 
-// Returns the number of unused frames whose memory should be ready.
+// Returns the number of unused frames whose memory should be ready. Retired frames are used before
+// new ones are made, so no more than `limit_` frames are ever made within the limit.
 uint32_t Pool::FramesAhead() const {
-  const uint32_t active = ActiveFrames();
+  const uint32_t made = made_;
   const auto most = static_cast<uint32_t>(kMostAhead / page_size_);
   const uint32_t ahead = std::min(std::max(limit_ / 16, 2 * HugePageFrames()), most);
-  return active >= limit_ ? 0 : std::min(limit_ - active, ahead);
+  return made >= limit_ ? 0 : std::min(limit_ - made, ahead);
 }
 
 // Returns the first frame of the next huge page to make ready, which no thread has touched.
