@@ -213,6 +213,7 @@ bool StoreClient::MoveToNextLeaf() {
   const Node leaf(context_.scratch.data(), store_->options_.page_size);
   const std::vector<BufferedRow> rows = RowsOf(*tree, leaf, ChangeBuffer::kMostTogether);
   if (!rows.empty()) MoveToLeaf(store_->Table(table), rows);
+  store_->NoteLogGrowth(context_.commit.end);
   return true;
 }
 
@@ -239,6 +240,7 @@ bool StoreClient::Fill(const Tree& tree, const Node& leaf, std::vector<BufferedR
     if (rows.empty()) return false;
     try {
       MoveToLeaf(store_->Table(tree.table()), rows);
+      store_->NoteLogGrowth(context_.commit.end);
       return true;
     } catch (const Error& e) {
       if (e.kind() != Error::kIo) throw;

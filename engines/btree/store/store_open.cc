@@ -168,6 +168,7 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   store->Recover(state);
   store->checkpointer_ =
       StartThread("the checkpoints of the btree", [s = store.get()] { s->CheckpointLoop(); });
+  store->StartChangeBuffer();
   return store;
 }
 
@@ -415,7 +416,6 @@ void Store::Recover(const CheckpointState& state) {
   spool.reset();
   pool_->EndRecovery();
   EndRecovery();
-  StartChangeBuffer();
 }
 
 void Store::EndRecovery() {
@@ -456,7 +456,7 @@ void Store::LoadChangeBuffer() {
 }
 
 // Makes the change buffer for which the options ask. If they ask for none, empties the one that the
-// database has.
+// database has. The checkpointer runs already: the rows that leave the buffer make the log grow.
 void Store::StartChangeBuffer() {
   merge_op_ = DefineOp("change-buffer-merge", Ground::kBackground);
   if (options_.change_buffer_bytes > 0) {

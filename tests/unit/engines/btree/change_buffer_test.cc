@@ -94,6 +94,34 @@ TEST_F(ChangeBufferTest, HidesNothing) {
   ExpectSound();
 }
 
+// A row that leaves the buffer is logged again. A scan moves rows without a commit of its own, and
+// so does an opening without the option, so these must not let the log grow without checkpoints.
+TEST_F(ChangeBufferTest, RowsThatLeaveItDoNotMakeTheLogLong) {
+  constexpr uint64_t kLogBytes = 64 << 10;
+  options_.change_buffer_bytes = 4 << 20;  // takes all rows
+  Open();
+  Model model = Load();
+  const auto fill = [&] {
+    StoreClient client(store_.get());
+    Change(&client, store_->OpenTable("t")->table(), &model, 1500);
+    ASSERT_GT(store_->change_buffer()->bytes(), 3 * kLogBytes);
+  };
+  fill();
+  options_.checkpoint_log_bytes = kLogBytes;
+  Open();
+  const uint64_t before = store_->checkpoints();
+  ExpectRows(store_->OpenTable("t"), model);
+  EXPECT_EQ(store_->change_buffer()->rows(), 0u);
+  EXPECT_GT(store_->checkpoints(), before);
+  fill();
+  options_.change_buffer_bytes = 0;
+  Open();
+  EXPECT_EQ(store_->change_buffer()->rows(), 0u);
+  EXPECT_GT(store_->checkpoints(), 0u) << "the closing left nothing to be recovered";
+  ExpectRows(store_->OpenTable("t"), model);
+  ExpectSound();
+}
+
 // The look-ups of a call leave leaves in the pool, in which the next ones would find old rows.
 TEST_F(ChangeBufferTest, HidesNothingFromLookUpsByTurns) {
   constexpr int kTogether = 16;
