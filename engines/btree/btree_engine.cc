@@ -67,7 +67,7 @@ class BtreeSession : public Session {
   }
 
   bool Get(TableId table, std::string_view key, std::string_view* value) override {
-    const btree::Tree* tree = Table(table);
+    const btree::Tree* tree = store_->SessionTable(table);
     if (!state_.writes.empty()) {
       if (const auto* write = state_.writes.Find(table, key)) {
         *value = write->value;
@@ -100,15 +100,15 @@ class BtreeSession : public Session {
   }
 
   void Erase(TableId table, std::string_view key) override {
-    Table(table);
+    store_->SessionTable(table);
     if (key.size() > btree::MaxKeySize(store_->options().page_size))
       return;  // no row has such a key
     Write({true, table, key, {}});
   }
 
   std::unique_ptr<Cursor> NewCursor(TableId table) override {
-    return std::make_unique<btree::BtreeCursor>(Table(table), client_.context(), &state_,
-                                                store_->options().page_size);
+    return std::make_unique<btree::BtreeCursor>(store_->SessionTable(table), client_.context(),
+                                                &state_, store_->options().page_size);
   }
 
   std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) override {
@@ -137,7 +137,7 @@ class BtreeSession : public Session {
   }
   // Looks multi_keys_ up, all of them in flight together, or by turns where pages are in the pool.
   void GetTogether(TableId table, std::vector<FoundRow>* rows) {
-    Table(table);
+    store_->SessionTable(table);
     rows->resize(multi_keys_.size());
     try {
       multi_->StartAll(table, multi_keys_);
@@ -169,14 +169,6 @@ class BtreeSession : public Session {
     return true;
   }
 
-  btree::Tree* Table(TableId table) const {
-    btree::Tree* tree = table != btree::kCatalogueTable ? store_->Table(table) : nullptr;
-    if (tree == nullptr) {
-      throw Error(Error::kUsage, "btree: table " + std::to_string(table) + " was not opened");
-    }
-    return tree;
-  }
-
   void CheckRow(std::string_view key, std::string_view value) const {
     const size_t longest = btree::MaxKeySize(store_->options().page_size);
     if (key.size() > longest) {
@@ -193,7 +185,7 @@ class BtreeSession : public Session {
   }
 
   void Write(const RowWrite& row) {
-    Table(row.table);
+    store_->SessionTable(row.table);
     ++state_.epoch;
     if (!in_transaction_) return client_.Commit({&row, 1});
     if (failed_) throw FailedBefore("btree");

@@ -27,10 +27,7 @@ BtreeReadQueue::~BtreeReadQueue() {
 
 void BtreeReadQueue::Start(uint32_t at, TableId table, std::string_view key, IoTask* task) {
   Slot& slot = slots_[at];
-  slot.tree = store_->Table(table);
-  if (slot.tree == nullptr) {
-    throw Error(Error::kUsage, "btree: table " + std::to_string(table) + " was not opened");
-  }
+  slot.tree = store_->SessionTable(table);
   slot.task = task;
   slot.lookup = Lookup(key);
   if (!session_->writes.empty()) {
@@ -46,12 +43,12 @@ void BtreeReadQueue::Start(uint32_t at, TableId table, std::string_view key, IoT
 
 void BtreeReadQueue::StartAll(TableId table, std::span<const std::string_view> keys) {
   constexpr size_t kByTurns = 16;  // about as many cache lines as a processor fetches at once
-  const Tree* const tree = store_->Table(table);
+  const Tree* const tree = store_->SessionTable(table);
   for (size_t first = 0; first < keys.size(); first += kByTurns) {
     const size_t n = std::min(kByTurns, keys.size() - first);
     turns_.clear();
     for (size_t i = first; i < first + n; ++i) turns_.emplace_back(keys[i], &slots_[i].value);
-    if (tree != nullptr && session_->writes.empty()) LookUpByTurns(tree);
+    if (session_->writes.empty()) LookUpByTurns(tree);
     for (size_t i = 0; i < n; ++i) {
       const auto at = static_cast<uint32_t>(first + i);
       const CachedLookup::State state = turns_[i].state;

@@ -185,6 +185,14 @@ class Store {
   Tree* Table(uint32_t id) const {
     return id < kMaxTables ? tables_[id].load(std::memory_order_acquire) : nullptr;
   }
+  // Returns the table of that number to a session. Throws Error (kUsage) when there is none, and
+  // for the tables that are the store's own: the catalogue and that of the change buffer.
+  Tree* SessionTable(uint32_t id) const {
+    Tree* const tree = Table(id);
+    const bool is_buffer = change_buffer_ != nullptr && change_buffer_->tree() == tree;
+    if (tree == nullptr || id == kCatalogueTable || is_buffer) ThrowNotOpened(id);
+    return tree;
+  }
   std::map<std::string, uint32_t> TableNames() const;
 
   // Changes the size of the pool and the compressed cache together. Throws what Pool::Resize
@@ -246,6 +254,7 @@ class Store {
   void LoadChangeBuffer() NO_THREAD_SAFETY_ANALYSIS;
   void StartChangeBuffer();
   Tree* AddTable(const std::string& name, std::string_view value) REQUIRES(tables_mutex_);
+  [[noreturn]] static void ThrowNotOpened(uint32_t table);
   Lsn RedoPoint();
   void TakeCheckpoint() REQUIRES(checkpoint_mutex_);
   void CheckpointLoop();

@@ -2,11 +2,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/error.h"
 #include "device/os/mutex.h"
 #include "engines/btree/store/commit_attempt.h"
 #include "engines/btree/store/store.h"
 
 namespace testbed::btree {
+
+void Store::ThrowNotOpened(uint32_t table) {
+  throw Error(Error::kUsage, "btree: table " + std::to_string(table) + " was not opened");
+}
 
 std::map<std::string, uint32_t> Store::TableNames() const {
   LockGuard lock(tables_mutex_);

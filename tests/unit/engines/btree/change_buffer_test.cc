@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
+#include "engines/btree/btree_engine.h"
 #include "engines/btree/store/read_queue.h"
 #include "engines/inspect.h"
 #include "tests/unit/engines/btree/store_test.h"
@@ -92,6 +94,41 @@ TEST_F(ChangeBufferTest, HidesNothing) {
   ExpectRows(tree, model);  // forward, then backward
   EXPECT_EQ(store_->change_buffer()->rows(), 0u) << "a walk leaves nothing behind";
   ExpectSound();
+}
+
+// Rows that a session wrote there would be taken for rows that wait. The buffer's table has number
+// 1, which a new database without a buffer gives to the first table of the user.
+TEST(ChangeBufferTableTest, IsNoTableOfASession) {
+  std::string dir = std::filesystem::current_path() / "change_buffer_table_XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  EngineOptions options;
+  options.cache_bytes = 4 << 20;
+  options.extra = {{"change_buffer_pct", "25"}};
+  {
+    const std::unique_ptr<Engine> engine = OpenBtree(dir, options);
+    ASSERT_EQ(engine->OpenTable("t"), 2u);
+    const std::unique_ptr<Session> session = engine->NewSession();
+    const auto refused = [](const std::function<void()>& call) {
+      try {
+        call();
+      } catch (const Error& e) {
+        return e.kind() == Error::kUsage &&
+               std::string(e.what()).find("was not opened") != std::string::npos;
+      }
+      return false;
+    };
+    for (const TableId own : {0u, 1u}) {
+      std::string_view value;
+      EXPECT_TRUE(refused([&] { session->Get(own, "row", &value); })) << own;
+      EXPECT_TRUE(refused([&] { session->Put(own, "row", "v"); })) << own;
+      EXPECT_TRUE(refused([&] { session->Erase(own, "row"); })) << own;
+      EXPECT_TRUE(refused([&] { session->NewCursor(own); })) << own;
+      if (!ReadRing::Available()) continue;
+      const std::unique_ptr<ReadQueue> queue = session->NewReadQueue(1);
+      EXPECT_TRUE(refused([&] { queue->Start(0, own, "row", nullptr); })) << own;
+    }
+  }
+  std::filesystem::remove_all(dir);
 }
 
 // A row that leaves the buffer is logged again. A scan moves rows without a commit of its own, and
