@@ -189,8 +189,8 @@ class Pool : private VisitCounts {
   void KeepBack(const ExclusiveGuard& guard);
   void ReleaseKept();
 
-  // Sets how long a thread waits for a frame before that is an error. Must be called before other
-  // threads use the pool.
+  // Sets how long a thread waits for a frame before that is an error. The time in which a batch of
+  // pages is being written does not count. Must be called before other threads use the pool.
   void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
 
   PoolCounters Counters() const;
@@ -257,7 +257,7 @@ class Pool : private VisitCounts {
   void MakeRoomInLists() REQUIRES(mutex_);
   uint32_t TryPolicy() REQUIRES(mutex_);
   bool TryEvict(uint32_t index) REQUIRES(mutex_);
-  void WaitForFrame(Clock::time_point give_up) REQUIRES(mutex_);
+  void WaitForFrame(Clock::time_point* give_up) REQUIRES(mutex_);
   void ThrowIfNotCleaned() const;
   bool GrowWhileFull() REQUIRES(mutex_);
   uint32_t HugePageFrames() const { return static_cast<uint32_t>(memory_.kHugePage / page_size_); }
@@ -321,6 +321,7 @@ class Pool : private VisitCounts {
   uint32_t waiters_ = 0;
   std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
+  std::atomic<uint32_t> batches_{0};  // number of batches of pages that are being written
   std::optional<Error> clean_error_;
   bool recovers_ = false;
   uint32_t unwritable_ = 0;            // number of frames when a full disk left none clean

@@ -61,7 +61,9 @@ uint32_t Pool::TryPolicy() {
   return kNone;
 }
 
-void Pool::WaitForFrame(Clock::time_point give_up) {
+// A thread gives up when all pages are in use, and not while pages are being written: however long
+// the device takes, frames come when it ends, and a commit that the log has must get one.
+void Pool::WaitForFrame(Clock::time_point* give_up) {
   ++frame_waits_;
   ++waiters_;
   const uint64_t round = clean_rounds_;
@@ -70,7 +72,9 @@ void Pool::WaitForFrame(Clock::time_point give_up) {
     return clean_rounds_ != round || !free_.empty() || !cleaned_.empty();
   });
   --waiters_;
-  if (Clock::now() > give_up) {
+  if (batches_.load() > 0) {
+    *give_up = Clock::now() + patience_;
+  } else if (Clock::now() > *give_up) {
     throw Error(Error::kRun, "the btree cache of " + std::to_string(limit_) +
                                  " pages is too small for the threads that use it: all pages are "
                                  "in use; give a larger --cache-pct");
@@ -194,7 +198,7 @@ uint32_t Pool::AcquireFrame(PageId id) {
     } else {
       give_up = Clock::now() + patience_;
     }
-    WaitForFrame(*give_up);
+    WaitForFrame(&*give_up);
   }
 }
 
@@ -272,7 +276,7 @@ void Pool::Resize(uint64_t bytes) {
     } else {
       give_up = Clock::now() + patience_;
     }
-    WaitForFrame(*give_up);
+    WaitForFrame(&*give_up);
   }
 }
 

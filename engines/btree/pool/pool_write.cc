@@ -90,16 +90,19 @@ Lsn Pool::LogImages(const WriteBatch& batch, const Writing& writing) {
 
 void Pool::FinishWrite(WriteBatch* batch, Writing* writing) {
   if (batch->count() == 0) return;
+  batches_.fetch_add(1);
   try {
     std::shared_lock gate(image_gate_);
     const Lsn images = LogImages(*batch, *writing);
     log_->EnsureDurable(std::max(batch->MaxLsn(), images));
     file_->Write(batch);
   } catch (...) {
+    batches_.fetch_sub(1);
     batch->Clear();
     UndoWrite(writing);
     throw;
   }
+  batches_.fetch_sub(1);
   batch->Clear();
   for (Frame* frame : writing->frames) {
     frame->write_lsn.store(kNoLsn, std::memory_order_release);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "device/file/file.h"
+#include "device/log/log.h"
 #include "engines/btree/pool/pool.h"
 
 namespace testbed::btree {
@@ -50,6 +52,49 @@ TEST(PoolFramesTest, NoMemoryIsMadeReadyForFramesThatComeBack) {
     EXPECT_LE(pool.MemoryBytes(), half);
     for (PageId id = 1; id <= kFrames; ++id) bring_in(id, false);
     EXPECT_LE(pool.MemoryBytes(), full);
+  }
+  std::filesystem::remove_all(dir);
+}
+
+// All pages are dirty, and their write waits longer than the pool's patience: for the log here, as
+// for a device that takes long.
+TEST(PoolFramesTest, AThreadWaitsForAFrameAsLongAsPagesAreBeingWritten) {
+  constexpr uint32_t kBytes = 4096, kFrames = Pool::kMinFrames;
+  std::string dir = std::filesystem::current_path() / "btree_pool_frames_test_XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  {
+    FileOptions options;
+    options.create = FileOptions::kMustCreate;
+    PageFile file(File::Open(dir + "/data", options), nullptr, kBytes);
+    LogOptions log_options;
+    log_options.segment_bytes = 64 << 10;
+    RedoLog log;
+    log.Attach(Log::Open(dir, log_options));
+    Pool pool(&file, &log, Pool::BytesFor(kFrames, kBytes, kFrames + 1));
+    pool.SetPatience(std::chrono::milliseconds(200));
+    PoolClient client(&pool);
+    for (PageId id = 1; id <= kFrames; ++id) {
+      ExclusiveGuard guard = pool.WriteNew(&client, id);
+      Header(guard.page())->id = id;
+      const LogRange range = log.Append("change");
+      guard.MarkDirty(range.begin, range.end);
+    }
+    std::atomic<bool> held{false}, ended{false};
+    std::thread holder([&] {
+      // The log takes no other call while a record is being filled in.
+      log.Append(1, [&](char* to) {
+        *to = 'r';
+        held = true;
+        while (!ended && pool.Counters().frame_waits < 15) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+      });
+    });
+    while (!held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_NO_THROW(pool.WriteNew(&client, kFrames + 1).Release());
+    ended = true;
+    holder.join();
+    EXPECT_GE(pool.Counters().frame_waits, 15u);
   }
   std::filesystem::remove_all(dir);
 }
