@@ -47,7 +47,15 @@ class DatabasesReadQueue : public ReadQueue {
  public:
   using PlaceOf = std::function<Place(TableId)>;
   DatabasesReadQueue(std::vector<std::unique_ptr<ReadQueue>> queues, PlaceOf place_of)
-      : queues_(std::move(queues)), place_of_(std::move(place_of)) {}
+      : queues_(std::move(queues)), place_of_(std::move(place_of)) {
+    for (const auto& queue : queues_) {
+      queue->SetBeforeWaiting([this, waits = queue.get()] {
+        for (const auto& other : queues_) {
+          if (other.get() != waits) other->EndReads();
+        }
+      });
+    }
+  }
 
   void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) override {
     const Place place = place_of_(table);

@@ -197,6 +197,12 @@ class ReadQueue {
   // Waits until a read has ended and returns its slot. At least one read must have been started.
   // *value stays valid until the slot is started again.
   virtual uint32_t Finish(bool* found, std::string_view* value) = 0;
+  // These functions are for a thread that has queues in several databases. EndReads waits until no
+  // read of the queue latches a page; the slots stay started. The queue calls `before_waiting`
+  // before its thread waits for a page that another thread may have latched. The thread then ends
+  // the reads of its other queues, since the other thread may wait for a page of theirs.
+  virtual void EndReads() {}
+  virtual void SetBeforeWaiting(std::function<void()> before_waiting) {}
 };
 
 // A FoundRow is the result of MultiGet for one key.

@@ -159,7 +159,12 @@ void BtreeReadQueue::RunAside() {
   for (const uint32_t at : again_) Run(at);
 }
 
+void BtreeReadQueue::EndReads() {
+  while (ring_.in_flight() > 0) TakeRead();
+}
+
 void BtreeReadQueue::RunAlone(std::deque<uint32_t>* waiting) {
+  if (before_waiting_) before_waiting_();
   const uint32_t at = waiting->front();
   waiting->pop_front();
   Slot& slot = slots_[at];
@@ -192,7 +197,7 @@ void BtreeReadQueue::KeepTurns() {
   } else if (++answers_before_long_ > slots_.size()) {
     // Every other slot may have been answered since this look-up began to wait, so the reads in
     // flight are ended and the look-up runs.
-    while (ring_.in_flight() > 0) TakeRead();
+    EndReads();
     RunAlone(&long_);
     answers_before_long_ = 0;
   }

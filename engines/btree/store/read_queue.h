@@ -22,9 +22,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device/account/ledger.h"
@@ -46,6 +48,10 @@ class BtreeReadQueue : public ReadQueue {
 
   void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) override;
   uint32_t Finish(bool* found, std::string_view* value) override;
+  void EndReads() override;
+  void SetBeforeWaiting(std::function<void()> before_waiting) override {
+    before_waiting_ = std::move(before_waiting);
+  }
   // Starts the look-up of keys[i] in slot i, for each of the keys, without a task. No look-up may
   // be under way.
   void StartAll(TableId table, std::span<const std::string_view> keys);
@@ -70,6 +76,7 @@ class BtreeReadQueue : public ReadQueue {
   Store* const store_;
   StoreClient* const client_;
   const SessionState* const session_;
+  std::function<void()> before_waiting_;  // may be empty
   ReadRing ring_;
   std::vector<Slot> slots_;
   std::vector<CachedLookup> turns_;

@@ -186,6 +186,50 @@ TEST_F(StoreTest, AQueueTriesALookUpAgainThatFoundItsPageLatched) {
   }
 }
 
+// The thread may have latched pages by its queue in another database, for which the thread that has
+// latched this page may wait.
+TEST_F(StoreTest, AQueueSaysSoBeforeItWaitsForALatchedPage) {
+  if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  Open();
+  Put("k", "v");
+  const Tree* const table = store_->OpenTable("t");
+  StoreClient client(store_.get()), other(store_.get());
+  const SessionState session{};
+  BtreeReadQueue queue(store_.get(), &client, &session, 1);
+  ExclusiveGuard held = store_->pool()->Write(&other.context()->client, table->root());
+  queue.SetBeforeWaiting([&held] { held.Release(); });
+  queue.Start(0, table->table(), "k", nullptr);
+  bool found = false;
+  std::string_view value;
+  EXPECT_EQ(queue.Finish(&found, &value), 0u);
+  EXPECT_TRUE(found);
+  EXPECT_EQ(value, "v");
+}
+
+TEST_F(StoreTest, AQueueThatHasEndedItsReadsLatchesNoPage) {
+  if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  Open();
+  Put("k", "v");
+  Open();
+  const Tree* const table = store_->OpenTable("t");
+  ASSERT_FALSE(store_->pool()->Contains(table->root()));
+  StoreClient client(store_.get());
+  const SessionState session{};
+  BtreeReadQueue queue(store_.get(), &client, &session, 1);
+  queue.Start(0, table->table(), "k", nullptr);
+  OptimisticGuard guard;
+  Pool::MissingPage missing;
+  EXPECT_EQ(store_->pool()->TryOptimistic(table->root(), &guard, &missing), Pool::Look::kBusy);
+  queue.EndReads();
+  EXPECT_EQ(store_->pool()->TryOptimistic(table->root(), &guard, &missing), Pool::Look::kHere);
+  guard = {};
+  bool found = false;
+  std::string_view value;
+  EXPECT_EQ(queue.Finish(&found, &value), 0u);
+  EXPECT_TRUE(found);
+  EXPECT_EQ(value, "v");
+}
+
 TEST_F(StoreTest, AQueueTriesALookUpAgainWhoseRowACommitWasWriting) {
   if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
   Open();
