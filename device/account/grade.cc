@@ -59,9 +59,8 @@ std::string WhyNotCharged(const LedgerCounts& counts) {
     return f.thread == kRingWorkers && f.counts.read_bytes != 0;
   };
   if (std::none_of(counts.foreign.begin(), counts.foreign.end(), has_read)) return "";
-  return "reads in flight that had to wait for a free request of the device (nr_requests) were "
-         "issued by threads of the kernel (iou-wrk), and charged to no operation (a smaller "
-         "--queue-depth)";
+  return "reads in flight that could not be started without waiting, as for the lock of their "
+         "file, were issued by threads of the kernel (iou-wrk), and charged to no operation";
 }
 
 Grade DecideGrade(const InForce& in_force, const Closure* closure) {

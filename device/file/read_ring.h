@@ -10,13 +10,13 @@
 //
 // Each Start is a system call of its own. The kernel submits the block requests of a direct read in
 // that call on the calling thread, so they are charged to the operation that is running there, as
-// they are for pread(2). A direct read that would have to wait for a free request of the device
-// (nr_requests) is submitted by a worker of the kernel instead. Its requests are counted as the
-// worker's, with the kind of the file, and charged to no operation (WhyNotCharged,
-// device/account/grade.h). The first request of a buffered read is submitted in the call, too; a
-// read that takes several requests goes on while the thread is in any later Start or Take, and the
-// further requests are charged to the operation that is marked then. The file level counts a read
-// when it starts, with the bytes asked for.
+// they are for pread(2). A direct read that would have to wait for the lock of its file, as while
+// another thread changes the file's length, is submitted by a worker of the kernel instead. Its
+// requests are counted as the worker's, with the kind of the file, and charged to no operation
+// (WhyNotCharged, device/account/grade.h). The first request of a buffered read is submitted in the
+// call, too; a read that takes several requests goes on while the thread is in any later Start or
+// Take, and the further requests are charged to the operation that is marked then. The file level
+// counts a read when it starts, with the bytes asked for.
 //
 // Not thread-safe: one thread at a time may use a ring. The caller owns the buffer of a read and
 // keeps it until the read has ended; the destructor waits for all reads.

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <numeric>
 #include <random>
@@ -21,7 +22,6 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/file/read_ring.h"
-#include "device/os/sys_file.h"
 
 namespace testbed {
 namespace {
@@ -77,17 +77,15 @@ TEST_P(ClosureTest, ReadsInFlightAreTheirOperations) {
   }
 }
 
-// With more reads in flight than the device has requests, workers of the kernel issue some of them.
-TEST_P(ClosureTest, ReadsInFlightThatWaitForTheDeviceAreOfTheRunsFiles) {
+// Workers of the kernel issue the reads that find their file locked by a change of its length.
+TEST_P(ClosureTest, ReadsInFlightThatWaitForTheirFileAreOfTheRunsFiles) {
   if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
-  constexpr uint64_t kPages = 1024, kDepth = 128;
+  constexpr uint64_t kPages = 1024, kDepth = 32;
   Fill("data", FileKind::kData, kPages * kPage);
   const OpKind op = DefineOp("closure-ring-waits", Ground::kForeground);
   auto file = Open("data", FileKind::kData, IoMode::kDirect);
-  const std::string knob = scratch_->device().sysfs() + "/queue/nr_requests";
-  const std::string requests = ReadLine(knob);
-  WriteSmallFile(knob, "4");  // where /sys cannot be written, no read has to wait
-  const Balance cost = Cost([&] {
+  std::atomic<bool> done{false};
+  const auto read_pages = [&] {
     ReadRing ring(kDepth);
     AlignedBuffer buffer(kDepth * kPage);
     for (uint64_t i = 0; i < kPages; ++i) {
@@ -95,11 +93,19 @@ TEST_P(ClosureTest, ReadsInFlightThatWaitForTheDeviceAreOfTheRunsFiles) {
       IoScope scope(op);
       ring.Start(*file, i * 1237 % kPages * kPage, buffer.data() + slot * kPage, kPage, slot);
     }
-  });
-  WriteSmallFile(knob, requests);  // the next user may get the same loop device
+    while (ring.in_flight() > 0) ring.Take();
+    done = true;
+  };
+  const auto change_length = [&] {
+    for (uint64_t more = kPage; !done; more = kPage - more) file->Truncate(kPages * kPage + more);
+    file->Truncate(kPages * kPage);
+  };
+  const Balance cost = Cost(
+      [&] { OnThreads([&](size_t i) { i == 0 ? read_pages() : change_length(); }, 2); });
   PrintForeign(cost);
   EXPECT_EQ(OfKind(cost, FileKind::kData).read_bytes, kPages * kPage);
-  EXPECT_EQ(WhyNotCharged(cost.ledger).empty(), OfOp(cost, op).read_bytes == kPages * kPage);
+  const BlockCounts& data = cost.ledger.ops[op.id].kernel[static_cast<size_t>(FileKind::kData)];
+  EXPECT_EQ(WhyNotCharged(cost.ledger).empty(), data.read_bytes == kPages * kPage);
 }
 
 TEST_P(ClosureTest, BufferedAndMappedReads) {

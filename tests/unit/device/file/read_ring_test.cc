@@ -128,7 +128,7 @@ TEST_P(ReadRingTest, ARefusedReadNeverRunsIntoItsBuffer) {
   EXPECT_EQ(cost.ops[op.id].FileTotal().reads, kRounds - 1) << "a refused read is counted";
 }
 
-// A read that would have to wait at the device is issued by a worker of the kernel, which has no
+// A read that would have to wait for its file is issued by a worker of the kernel, which has no
 // slot in the account. Without a kind its requests would be another program's.
 TEST_P(ReadRingTest, TheReadsOfItsWorkersAreOfTheKindOfItsFiles) {
   ReadRing ring(1);
