@@ -140,7 +140,8 @@ void TakeFile(const std::string& path, RocksdbOptions* out) {
 void TakeString(const std::string& text, RocksdbOptions* out) {
   rocksdb::ConfigOptions config;
   config.ignore_unknown_options = false;
-  config.ignore_unsupported_options = false;  // the names of objects, such as memtable=skiplist
+  // By default RocksDB passes over objects that it does not have, such as memtable=nosuch.
+  config.ignore_unsupported_options = false;
   out->table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out->blocks));
   rocksdb::Options parsed;
   const rocksdb::Status status =
