@@ -31,8 +31,8 @@ json LatencyJson(const HistogramCounts& h) {
           {"max", us(static_cast<double>(h.max_ns()))}};
 }
 
-// Returns a latency of a second in microseconds; null when the second has none, whose Interval has
-// 0 for all of them.
+// Returns a latency of a second in microseconds; null when the second has none, or its latencies are
+// not known: its Interval has 0 for all of them then.
 json OfSecondJson(uint64_t ns) { return ns == 0 ? json() : json(static_cast<double>(ns) / 1000); }
 
 json BackgroundJson(const std::vector<BackgroundWork>& background) {
@@ -66,7 +66,7 @@ json SeriesJson(const std::vector<Interval>& series, const std::vector<OpKind>& 
                  {"host_context_switches", i.host_context_switches},
                  {"host_user_seconds", i.host_user_seconds},
                  {"host_system_seconds", i.host_system_seconds},
-                 {"resident_bytes", i.resident_bytes}});
+                 {"resident_bytes", i.resident_bytes != 0 ? json(i.resident_bytes) : json()}});
     if (ops.size() > 1) j.back()["by_operation"] = std::move(by_operation);
     if (!i.background.empty()) j.back()["background"] = BackgroundJson(i.background);
     if (!i.memory) continue;
@@ -89,7 +89,7 @@ json SteadyJson(const std::vector<Interval>& series) {
     before = i.end_seconds;
     if (seconds < 0.5) continue;  // the last interval of a phase may be too short for a rate
     rate.push_back(static_cast<double>(i.operations) / seconds);
-    p99.push_back(static_cast<double>(i.p99_ns));
+    if (KnowsLatency(i)) p99.push_back(static_cast<double>(i.p99_ns));
     reads.push_back(i.operations == 0
                         ? 0
                         : static_cast<double>(i.device_reads) / static_cast<double>(i.operations));

@@ -4,6 +4,7 @@
 #ifndef TESTBED_WORKLOADS_MEASURE_SLICES_H_
 #define TESTBED_WORKLOADS_MEASURE_SLICES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -29,7 +30,8 @@ struct Interval {
   // Context switches and CPU time of the whole machine.
   uint64_t host_context_switches;
   double host_user_seconds, host_system_seconds;
-  // Bytes of this process and of the run's servers in memory at the end of the second.
+  // Bytes of this process and of the run's servers in memory at the end of the second; 0 when not
+  // known.
   uint64_t resident_bytes;
   std::vector<BackgroundWork> background;
   // The memory of the budget's group at the end of the second, except that `failcnt` and `refaults`
@@ -41,6 +43,12 @@ struct Interval {
   double sum_ns = 0;
   CheckBlocks checks = {};  // blocks that the checks in this interval asked for
 };
+
+// KnowsLatency returns whether the interval has percentiles and a maximum, or those of one kind of
+// its operations. It has none where no operation ended, or where none of those that ended is among
+// the latencies. No operation takes 0 ns.
+inline bool KnowsLatency(const Interval& i) { return i.max_ns != 0; }
+inline bool KnowsLatency(const Interval& i, size_t kind) { return i.max_latency_ns[kind] != 0; }
 
 // Grants a phase its slices. The phase's main thread calls both functions while all clients rest.
 class SliceControl {

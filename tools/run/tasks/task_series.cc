@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
 #include "device/machine/memory_budget.h"
 #include "workloads/measure/background_work.h"
@@ -15,12 +14,24 @@ namespace {
 // Moments that differ by less are one moment.
 constexpr double kOneMoment = 1e-9;
 
-// The part of an interval of a task that lies in one second.
+// The part of an interval of a task that lies in one second. It begins and ends at shares of the
+// interval's time, 0 to 1.
 struct SecondPart {
   const Interval* interval;
   bool of_first;  // the interval is of task 0
   bool has_most;  // no other second has more of the interval
-  std::vector<uint64_t> counts;
+  double begin, end;
+
+  // Returns the part of a count of the interval. What is up to the end of each part is rounded, and
+  // not each part, so that the parts of a count add up to it.
+  uint64_t Count(uint64_t all) const { return UpTo(end, all) - UpTo(begin, all); }
+  double Amount(double all) const { return all * (end - begin); }
+
+ private:
+  static uint64_t UpTo(double share, uint64_t all) {
+    if (share >= 1) return all;
+    return static_cast<uint64_t>(std::llround(static_cast<double>(all) * share));
+  }
 };
 using SecondParts = std::vector<SecondPart>;
 
@@ -35,51 +46,47 @@ void Deal(const Interval& interval, double from, double to, bool of_first,
   const size_t last = std::min(SecondsUpTo(to), seconds->size()) - 1;
   const size_t first = std::min(static_cast<size_t>(from), last);
   size_t longest = first;
-  double length = -1;
-  std::vector<uint64_t> dealt(interval.counts.size());
+  double length = -1, begin = 0;
   for (size_t second = first; second <= last; ++second) {
-    const double begin = std::max(from, static_cast<double>(second));
-    const double end = second == last ? to : static_cast<double>(second + 1);
-    SecondPart part{&interval, of_first, false, {}};
-    for (size_t k = 0; k < interval.counts.size(); ++k) {
-      // Rounding the sum up to the end of each second, and not each part, keeps the total exact.
-      uint64_t up_to = interval.counts[k];
-      if (second != last) {
-        const double share = (end - from) / (to - from);
-        up_to = static_cast<uint64_t>(std::llround(static_cast<double>(up_to) * share));
-      }
-      part.counts.push_back(up_to - dealt[k]);
-      dealt[k] = up_to;
+    const double end = second == last ? 1 : (static_cast<double>(second + 1) - from) / (to - from);
+    (*seconds)[second].push_back({&interval, of_first, false, begin, end});
+    if (end - begin > length) {
+      length = end - begin;
+      longest = second;
     }
-    (*seconds)[second].push_back(std::move(part));
-    if (end - begin <= length) continue;
-    length = end - begin;
-    longest = second;
+    begin = end;
   }
   (*seconds)[longest].back().has_most = true;
 }
 
-// Adds what an interval has of the machine and of the process.
-void AddHostOf(const Interval& interval, Interval* row) {
-  row->device_reads += interval.device_reads;
-  row->device_read_bytes += interval.device_read_bytes;
-  row->device_writes += interval.device_writes;
-  row->device_write_bytes += interval.device_write_bytes;
-  row->host_context_switches += interval.host_context_switches;
-  row->host_user_seconds += interval.host_user_seconds;
-  row->host_system_seconds += interval.host_system_seconds;
-  row->resident_bytes = interval.resident_bytes;
-  for (const BackgroundWork& work : interval.background) {
-    const auto known =
-        std::find_if(row->background.begin(), row->background.end(),
-                     [&work](const BackgroundWork& other) { return other.op.id == work.op.id; });
-    if (known == row->background.end()) {
-      row->background.push_back(work);
-      continue;
-    }
-    known->read_bytes += work.read_bytes;
-    known->write_bytes += work.write_bytes;
+// Adds the background work that the part of an interval has.
+void AddBackgroundOf(const SecondPart& part, std::vector<BackgroundWork>* all) {
+  for (const BackgroundWork& work : part.interval->background) {
+    const uint64_t read = part.Count(work.read_bytes), written = part.Count(work.write_bytes);
+    if (read == 0 && written == 0) continue;
+    auto known = std::find_if(all->begin(), all->end(), [&work](const BackgroundWork& other) {
+      return other.op.id == work.op.id;
+    });
+    if (known == all->end()) known = all->insert(known, BackgroundWork{work.op, 0, 0});
+    known->read_bytes += read;
+    known->write_bytes += written;
   }
+}
+
+// Adds what the part of an interval has of the machine and of the process. What memory holds is
+// known at the end of an interval alone.
+void AddHostOf(const SecondPart& part, Interval* row) {
+  const Interval& interval = *part.interval;
+  row->device_reads += part.Count(interval.device_reads);
+  row->device_read_bytes += part.Count(interval.device_read_bytes);
+  row->device_writes += part.Count(interval.device_writes);
+  row->device_write_bytes += part.Count(interval.device_write_bytes);
+  row->host_context_switches += part.Count(interval.host_context_switches);
+  row->host_user_seconds += part.Amount(interval.host_user_seconds);
+  row->host_system_seconds += part.Amount(interval.host_system_seconds);
+  AddBackgroundOf(part, &row->background);
+  if (!part.has_most) return;
+  row->resident_bytes = interval.resident_bytes;
   if (!interval.memory) return;
   MemoryUsage usage = *interval.memory;
   if (row->memory) {
@@ -98,16 +105,17 @@ Interval RowOfSecond(const SecondParts& parts, double end, size_t kinds) {
   HistogramCounts latency;
   for (const SecondPart& part : parts) {
     const Interval& interval = *part.interval;
-    for (size_t k = 0; k < kinds && k < part.counts.size(); ++k) {
-      row.counts[k] += part.counts[k];
-      row.operations += part.counts[k];
+    for (size_t k = 0; k < kinds && k < interval.counts.size(); ++k) {
+      const uint64_t count = part.Count(interval.counts[k]);
+      row.counts[k] += count;
+      row.operations += count;
     }
+    if (part.of_first) AddHostOf(part, &row);
     if (!part.has_most) continue;
     for (size_t k = 0; k < kinds && k < interval.max_latency_ns.size(); ++k) {
       row.max_latency_ns[k] = std::max(row.max_latency_ns[k], interval.max_latency_ns[k]);
     }
     latency.AddBuckets(interval.latency_ns, interval.sum_ns, interval.max_ns);
-    if (part.of_first) AddHostOf(interval, &row);
   }
   row.mean_ns = latency.mean_ns();
   row.p50_ns = latency.Percentile(0.5);

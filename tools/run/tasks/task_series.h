@@ -24,9 +24,10 @@ struct TaskSeries {
 // Returns the whole seconds since the begin of the first task, and the rest of the last one. The
 // operations of an interval that lies in several seconds are divided among them by its time in
 // each, so that the series adds up to those of all tasks. Its latencies are not divided: they count
-// in the second that has most of it. `kinds` is the number of kinds of operations. The figures of a
-// host, such as its device, are those of the first of `tasks`, which is task 0. They count in the
-// seconds that have most of its intervals.
+// in the second that has most of it, and another one may have none (KnowsLatency). `kinds` is the
+// number of kinds of operations. The figures of a host, such as its device, are those of the first
+// of `tasks`, which is task 0. They are divided like its operations, except what memory held at the
+// end of an interval: seconds that have most of no interval do not know it.
 std::vector<Interval> MergeSeries(const std::vector<TaskSeries>& tasks, size_t kinds);
 
 }  // namespace testbed

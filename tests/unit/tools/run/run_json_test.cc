@@ -219,6 +219,8 @@ TEST(RunJsonTest, WithoutAnOperationALatencyIsNotKnown) {
   series[0].p50_ns = series[0].p99_ns = 1000;
   series[0].max_ns = 2000;
   series.push_back(series[0]);
+  series[0].resident_bytes = 7;
+  series[1].resident_bytes = 0;
   series[1].operations = series[1].p50_ns = series[1].p99_ns = series[1].max_ns = 0;
   series[1].counts = series[1].max_latency_ns = {0, 0};
   Histogram of_task;
@@ -226,6 +228,8 @@ TEST(RunJsonTest, WithoutAnOperationALatencyIsNotKnown) {
   phase.tasks[1].latency.Add(of_task);
   const json j = PhaseJson(phase);
   EXPECT_EQ(j["series"][0]["max_us"], 2);
+  EXPECT_EQ(j["series"][0]["resident_bytes"], 7);
+  EXPECT_TRUE(j["series"][1]["resident_bytes"].is_null());
   EXPECT_EQ(j["tasks"][1]["latency_us"]["max"], 3);
   const json& stalled = j["series"][1];
   EXPECT_EQ(stalled["operations"], 0);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/account/operations.h"
 #include "workloads/measure/histogram.h"
 
 namespace testbed {
@@ -95,6 +96,29 @@ TEST(MergeSeriesTest, WhatIsOfAHostIsThatOfTask0) {
   EXPECT_EQ(rows[0].host_context_switches, 10u);
   EXPECT_EQ(rows[1].host_context_switches, 20u) << "of two intervals";
   EXPECT_EQ(rows[1].resident_bytes, 3000u) << "at its end";
+}
+
+// A task that was stopped ends its second late. Its latencies and its memory were 0 in the other
+// seconds of that interval, and all that its host did was in one of them.
+TEST(MergeSeriesTest, WhatALongIntervalDoesNotTellOfASecondIsNotKnownThere) {
+  std::vector<Interval> stopped = {IntervalOf(2.5, 10, 1000), IntervalOf(3, 8, 3000)};
+  stopped[0].host_user_seconds = 1.25;
+  stopped[0].background = {{kUnscoped, 5, 1000}, {kOpen, 0, 0}};
+  const std::vector<Interval> rows = MergeSeries({{0, &stopped}}, 2);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_TRUE(KnowsLatency(rows[0]) && KnowsLatency(rows[0], 1));
+  EXPECT_EQ(rows[1].operations, 4u);
+  EXPECT_FALSE(KnowsLatency(rows[1]) || KnowsLatency(rows[1], 1));
+  EXPECT_EQ(rows[1].resident_bytes, 0u);
+  EXPECT_EQ(rows[2].max_ns, 3000u);
+  EXPECT_EQ(rows[2].resident_bytes, 3000u);
+  // Of the 10 context switches in 2.5 s, 4 are in each whole second.
+  EXPECT_EQ(rows[0].host_context_switches, 4u);
+  EXPECT_EQ(rows[1].host_context_switches, 4u);
+  EXPECT_EQ(rows[2].host_context_switches, 2u + 10u);
+  EXPECT_NEAR(rows[1].host_user_seconds, 0.5, 1e-9);
+  ASSERT_EQ(rows[1].background.size(), 1u) << "what moved no bytes is not listed";
+  EXPECT_EQ(rows[1].background[0].write_bytes, 400u);
 }
 
 TEST(MergeSeriesTest, ASecondInWhichNoTaskWorkedIsThere) {
