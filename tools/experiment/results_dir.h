@@ -13,7 +13,8 @@
 //
 // Processes on several hosts that share the directory (cluster/) have besides:
 //
-//   claims/KEY               who runs the cell, or the block of cells, now (cluster/claim.h)
+//   claims/KEY               who runs the cell, or the block of cells, or makes the load, now
+//                            (cluster/claim.h)
 //   claims/KEY.NUMBER.json   its result, until it gets its name in cells/; the number is random
 //   databases/testbed-HOST-ID-N  the databases of one process (cluster/part.h)
 //   hosts/HOST.json          what kind of host it is, and why it was refused
@@ -119,7 +120,7 @@ class ResultsDir {
   // load, which documents of earlier versions do not name. In a directory that is shared each
   // document of a load must stay, as the cell of another process may be under way.
   bool NeedsLoad(const std::string& key, const std::string& planned, int round) const;
-  // Returns the path of the claim on a cell or a block (cluster/claim.h).
+  // Returns the path of the claim on a cell, a block or a load (cluster/claim.h).
   std::string ClaimFile(const std::string& key) const { return path_ + "/claims/" + key; }
   // Takes a finished cell out of the results; its document stays, in set_aside/. Throws Error
   // (kIo).

@@ -38,6 +38,7 @@ std::string FileName(const std::string& name) {
                      static_cast<uint32_t>(XXH3_64bits(name.data(), name.size())));
 }
 
+constexpr char kLoadKey[] = R"([0-9a-f]{16}(-[1-9][0-9]*(-[0-9a-f]{8})?)?(\.[1-9][0-9]*)?)";
 constexpr char kCellFile[] = R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.json)";
 
 // Returns whether a document, of such a name, is one that an experiment wrote under it.
@@ -116,8 +117,9 @@ bool IsNameOfOurs(const std::string& folder, const std::string& name) {
       {"set_aside",
        std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.[1-9][0-9]*\.json)")},
       {"claims", std::regex(R"(([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.)?round-[1-9][0-9]*)"
-                            R"((-[0-9a-f]{8})?((\.[0-9a-f]{16})?\.json)?)")},
-      {"loads", std::regex(R"([0-9a-f]{16}(-[1-9][0-9]*(-[0-9a-f]{8})?)?(\.[1-9][0-9]*)?\.json)")},
+                            R"((-[0-9a-f]{8})?((\.[0-9a-f]{16})?\.json)?|)" +
+                            std::string(kLoadKey))},
+      {"loads", std::regex(kLoadKey + std::string(R"(\.json)"))},
       {"hosts", std::regex(R"([A-Za-z0-9._-]{1,120}\.json)")},
       {"logs", std::regex(R"([0-9]+_[0-9]+\.txt)")},
       {"rehearsals", std::regex(R"([0-9a-f]{16}\.json)")}};

@@ -55,7 +55,7 @@ class ExperimentRun {
   bool Do(Cell* cell, std::string* dir);
   RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
   bool HasLoad(const std::string& key) const;
-  std::string KeyOfLoad(const Cell& cell) const;
+  std::string KeyOfLoad(const Cell& cell, std::optional<Claim>* claim) const;
   bool Load(const Cell& cell, const std::string& dir);
   bool One(const Cell& cell, const std::string& dir);
   bool Run(const Cell& cell, const RunOptions& run, const std::vector<std::string>& command,
@@ -216,17 +216,22 @@ bool ExperimentRun::HasLoad(const std::string& key) const {
 
 // Returns the key of the load that the cell runs on: the plan's or, when finished cells were
 // measured on a load of that key whose database is gone, KEY.2 and so on. What is loaded now is
-// another load, and its document must not take the place of the one with their figures.
-std::string ExperimentRun::KeyOfLoad(const Cell& cell) const {
+// another load, and its document must not take the place of the one with their figures. In results
+// that are shared, *claim is set to the claim on a load that is still to be made: another process
+// may be making its own of that key, for other cells, and then this one makes KEY.2.
+std::string ExperimentRun::KeyOfLoad(const Cell& cell, std::optional<Claim>* claim) const {
   const bool any = std::any_of(cells_.begin(), cells_.end(), [&](const Cell& other) {
     return other.load_key == cell.load_key && results_.HasCell(other);
   });
   std::string key = cell.load_key;
   for (int n = 2; !HasLoad(key); ++n) {
+    if (results_.shared()) *claim = Claim::Try(results_.ClaimFile(key));
+    const bool of_another = results_.shared() && !*claim;
     // Documents of cells are read only where one of them may name the load.
     std::error_code none_yet;
     const bool may_be_named = any || std::filesystem::exists(results_.LoadFile(key), none_yet);
-    if (!may_be_named || !results_.NeedsLoad(key, cell.load_key, cell.round)) break;
+    const bool is_named = may_be_named && results_.NeedsLoad(key, cell.load_key, cell.round);
+    if (!of_another && !is_named) break;
     RemoveDatabaseDirectory(base_ + "/" + key);  // no cell will run on what is left there
     key = fmt::format("{}.{}", cell.load_key, n);
   }
@@ -323,9 +328,12 @@ bool ExperimentRun::Do(Cell* cell, std::string* dir) {
   }
   UseScratch(*cell);
   const bool shares = !cell->load_key.empty();
-  if (shares) cell->load_key = KeyOfLoad(*cell);
+  std::optional<Claim> load;
+  if (shares) cell->load_key = KeyOfLoad(*cell, &load);
   *dir = shares && !cell->copies_load ? LoadDir(*cell) : base_ + "/" + kOwnDatabase;
-  return (!shares || Load(*cell, LoadDir(*cell))) && One(*cell, *dir);
+  if (shares && !Load(*cell, LoadDir(*cell))) return false;
+  load.reset();  // the document of the load is there, which keeps its key
+  return One(*cell, *dir);
 }
 
 bool ExperimentRun::Execute() {

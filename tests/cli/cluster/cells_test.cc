@@ -2,10 +2,12 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "device/os/child_process.h"
 #include "tests/cli/cluster/small_sweep.h"
 #include "tests/cli/results/explained_columns.h"
+#include "tools/experiment/cluster/claim.h"
 
 namespace testbed {
 namespace {
@@ -79,7 +81,8 @@ TEST_F(CellsTest, AClaimOfALivingProcessHoldsAndThatOfADeadOneDoesNot) {
   const std::string arguments =
       "experiment run sweep.toml --rounds 1 --out o --cell " + key + kNoChecks;
   const pid_t other = Start(arguments);
-  ASSERT_TRUE(Becomes([&] { return FilesIn("o/claims") == 1; }));
+  // While the database is loaded, there is a claim on the load, too.
+  ASSERT_TRUE(Becomes([&] { return FilesIn("o/loads") == 1 && FilesIn("o/claims") == 1; }));
   const CommandResult second = Run(arguments);
   EXPECT_EQ(second.code, 1) << second.err;
   EXPECT_NE(second.err.find("runs it now"), std::string::npos) << second.err;
@@ -105,6 +108,28 @@ TEST_F(CellsTest, AClaimOfALivingProcessHoldsAndThatOfADeadOneDoesNot) {
       Run("experiment run sweep.toml --rounds 1 --out o --cell " + key + kNoChecks);
   EXPECT_EQ(taken.code, 0) << taken.err;
   EXPECT_EQ(Cells("o").size(), 1u);
+  EXPECT_EQ(FilesIn("o/claims") + FilesIn("o/databases"), 0u);
+}
+
+// Two processes whose cells share a load make one each. Of two that began at once the second
+// replaced the document of the first one's, so that the cells had the figures of another load.
+TEST_F(CellsTest, ALoadThatAnotherProcessMakesNowKeepsItsKey) {
+  WriteSweep(0.2);
+  const std::string key = Keys("experiment cells sweep.toml --rounds 1", "page-size=4k").at(0);
+  const std::string run = "experiment run sweep.toml --rounds 1 --out o --cell " + key + kNoChecks;
+  ASSERT_EQ(Run(run).code, 0);
+  const std::string load = Json("o/cells/" + key + ".json")["cell"]["load"];
+  std::filesystem::remove(directory_ / "o/cells" / (key + ".json"));
+  std::filesystem::remove(directory_ / "o/loads" / (load + ".json"));
+  {
+    const std::optional<Claim> other = Claim::Try(directory_ / "o/claims" / load);
+    ASSERT_TRUE(other.has_value());
+    const CommandResult mine = Run(run);
+    EXPECT_EQ(mine.code, 0) << mine.err;
+  }
+  EXPECT_EQ(Json("o/cells/" + key + ".json")["cell"]["load"], load + ".2");
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "o/loads" / (load + ".2.json")));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "o/loads" / (load + ".json")));
   EXPECT_EQ(FilesIn("o/claims") + FilesIn("o/databases"), 0u);
 }
 

@@ -112,6 +112,7 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
        {"0123456789abcdef-1", "0123456789abcdef-1.2", "0123456789abcdef-1-01234567.10"}) {
     dir_->WriteLoad(key, kResults);
     MakeDatabase(std::string("databases/") + key);
+    Write(std::string("claims/") + key, "");  // a killed process left it
   }
   Write("loads/0123456789abcdef-12.json.0123456789abcdef.new", "{\n \"");
   KeepRehearsals(options_, RehearsalsJson({{50, 1, 2, 3}}, 50));
