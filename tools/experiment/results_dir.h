@@ -18,6 +18,7 @@
 //   claims/KEY.NUMBER.json   its result, until it gets its name in cells/; the number is random
 //   databases/testbed-HOST-ID-N  the databases of one process (cluster/part.h)
 //   hosts/HOST.json          what kind of host it is, and why it was refused
+//   hosts/HOST.refused.json  the last refusal of a host in this call, which may have passed since
 //   logs/JOB_TASK.txt        what the task of a scheduler printed
 //   failed/KEY.json          phases that a cell had finished when its last run failed
 //   set_aside/KEY.N.json     results of a block that was begun on one host and done anew on another

@@ -48,6 +48,11 @@ std::string HostFile(const std::string& out, const std::string& host) {
   return fmt::format("{}/hosts/{}.json", out, host);
 }
 
+// The file of a refusal stays when a later check of the host finds it fit (ForgetRefusals).
+std::string RefusalFile(const std::string& out, const std::string& host) {
+  return HostFile(out, host + ".refused");
+}
+
 json ReadHost(const fs::path& file) {
   const json host = ParseJson(ReadSmallFile(file).value_or(""));
   const bool ours = host.is_object() && host.value("schema", "") == kHostSchema;
@@ -172,12 +177,16 @@ std::string WhyRefused(const std::string& out, const std::string& databases,
   json host = {{"schema", kHostSchema}, {"host", NodeName()}, {"kind", kind}, {"refused", why}};
   const std::string file = HostFile(out, NodeName());
   ReplaceFile(file, JsonText(host, 1) + "\n");
-  if (!checks.kind || !why.empty()) return why;
-  const json first = FirstOf(out, host);
-  why = WhyAnotherKind(kind, first.at("kind").get<std::map<std::string, std::string>>(),
-                       first.value("host", ""));
-  host["refused"] = why;
-  if (!why.empty()) ReplaceFile(file, JsonText(host, 1) + "\n");
+  if (checks.kind && why.empty()) {
+    const json first = FirstOf(out, host);
+    why = WhyAnotherKind(kind, first.at("kind").get<std::map<std::string, std::string>>(),
+                         first.value("host", ""));
+    host["refused"] = why;
+  }
+  if (why.empty()) return why;
+  for (const std::string& name : {file, RefusalFile(out, NodeName())}) {
+    ReplaceFile(name, JsonText(host, 1) + "\n");
+  }
   return why;
 }
 
@@ -191,7 +200,10 @@ std::map<std::string, std::string> RefusedHosts(const std::string& out) {
 }
 
 void ForgetRefusals(const std::string& out) {
-  for (const auto& [host, why] : RefusedHosts(out)) RemoveFile(HostFile(out, host));
+  for (const auto& [host, why] : RefusedHosts(out)) {
+    RemoveFile(HostFile(out, host));
+    RemoveFile(RefusalFile(out, host));
+  }
 }
 
 }  // namespace testbed

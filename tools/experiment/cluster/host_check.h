@@ -53,7 +53,8 @@ std::string WhyAnotherKind(const std::map<std::string, std::string>& kind,
 std::string WhyRefused(const std::string& out, const std::string& databases,
                        const HostChecks& checks);
 
-// Returns the reasons why hosts were refused, by host.
+// Returns the reasons why hosts were refused since the last call of ForgetRefusals, by host. A host
+// that has passed a check since is among them: the block that it was refused for has not run.
 std::map<std::string, std::string> RefusedHosts(const std::string& out);
 // Forgets which hosts were refused, because the reasons may be gone.
 void ForgetRefusals(const std::string& out);

@@ -3,11 +3,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <vector>
 
+#include "device/os/sys_file.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
+#include "tools/experiment/cluster/claim.h"
 
 namespace testbed {
 namespace {
@@ -64,6 +70,27 @@ TEST(HostCheckTest, AHostOfAnotherKindIsRefused) {
   other = host;
   other.file_system = "ext4";
   EXPECT_THAT(WhyAnotherKind(KindOf(other), KindOf(host), "n1"), HasSubstr("file system is ext4"));
+}
+
+// The command looks every few seconds, and the next task of an array starts at once. Where that one
+// found the host at rest, the refusal was lost, and the block before was started nowhere else.
+TEST(HostCheckTest, ARefusalIsKnownUntilItIsForgotten) {
+  std::string out = testing::TempDir() + "host_check_XXXXXX";
+  ASSERT_NE(::mkdtemp(out.data()), nullptr);
+  const HostChecks of_kind{.load = false, .throttle = false, .kind = true};
+  EXPECT_EQ(WhyRefused(out, out, of_kind), "");
+  EXPECT_TRUE(RefusedHosts(out).empty());
+  const std::string first = out + "/hosts/first.json";
+  const std::string own = ReadSmallFile(first).value_or("");
+  std::ofstream(first) << R"({"schema": "testbed-host/1", "host": "n0", "kind": {"kernel": "2"}})";
+  EXPECT_THAT(WhyRefused(out, out, of_kind), HasSubstr("another kind than n0"));
+  std::ofstream(first) << own;
+  EXPECT_EQ(WhyRefused(out, out, of_kind), "");
+  ASSERT_EQ(RefusedHosts(out).count(NodeName()), 1u);
+  EXPECT_THAT(RefusedHosts(out).at(NodeName()), HasSubstr("another kind than n0"));
+  ForgetRefusals(out);
+  EXPECT_TRUE(RefusedHosts(out).empty());
+  std::filesystem::remove_all(out);
 }
 
 TEST(HostCheckTest, ListsOfChecks) {
