@@ -50,6 +50,17 @@ std::set<std::string> FiguresOfMetrics(const Experiment& experiment) {
   return names;
 }
 
+// Returns the version of testbed that wrote the document, and its build: the commits between two
+// releases have the same version, and a debug build is slower.
+std::string BuildText(const json& document) {
+  std::string text = document.at("testbed");
+  const json build = document.value("build", json::object());
+  for (const char* part : {"commit", "compiler", "allocator", "type"}) {
+    if (build.contains(part)) text += ", " + build.value(part, "");
+  }
+  return text;
+}
+
 // Returns whether the advice for RocksDB needs the figure.
 bool IsForAdvice(const std::string& figure) {
   return std::any_of(std::begin(kRocksdbSizes), std::end(kRocksdbSizes), [&](const char* name) {
@@ -187,7 +198,10 @@ void ResultSet::NoteSurroundings(size_t cell, const json& document) {
         fmt::format("{} with {}", text("device", "name"), text("machine", "file_system")));
   }
   circumstances_.given_server |= OfGivenServer(document);
-  if (document.contains("testbed")) circumstances_.versions.insert(document["testbed"]);
+  if (document.contains("testbed")) {
+    circumstances_.versions.insert(document["testbed"]);
+    circumstances_.builds.insert(BuildText(document));
+  }
   const std::string started = document.value("started", "");
   if (started.empty()) return;
   if (circumstances_.first.empty() || started < circumstances_.first) {
@@ -291,7 +305,7 @@ std::vector<std::string> ResultSet::MixedTexts() const {
                                 names.size(), what, fmt::join(names, "; ")));
   };
   add("machines", circumstances_.machines);
-  add("versions of testbed", circumstances_.versions);
+  add("builds of testbed", circumstances_.builds);
   for (const char* option : {"ram", "rows"}) {
     size_t unlike = 0;
     std::string first;

@@ -26,7 +26,7 @@ Statement::Groups MatchingGroups(const std::vector<Cell>& cells, const Where& wh
 
 // The place and time of the runs. Where runs differ, all values are listed.
 struct Circumstances {
-  std::set<std::string> machines, devices, versions;
+  std::set<std::string> machines, devices, versions, builds;
   std::string set;            // "--set seconds=5 --set threads=2"; empty without --set
   size_t foreign_known = 0;   // runs whose foreign_cpu_share is known, their own or their load's
   size_t foreign_runs = 0;    // runs of these in which other programs took a notable share
@@ -114,7 +114,7 @@ class ResultSet {
   std::map<std::string, int> Grades() const;
   const Circumstances& circumstances() const { return circumstances_; }
   // Returns a sentence for each thing that differs between runs whose figures are averaged or
-  // compared: their machines, their versions of testbed, the memory or rows of a cell's rounds, and
+  // compared: their machines, their builds of testbed, the memory or rows of a cell's rounds, and
   // whether their engines' libraries have assertions.
   std::vector<std::string> MixedTexts() const;
 

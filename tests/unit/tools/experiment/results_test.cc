@@ -355,6 +355,20 @@ TEST_F(ResultsTest, RunsBesideOtherProgramsAreCountedInEachHeader) {
                                                    "included where it is on this host, used 5 %"));
 }
 
+// The commits between two releases have one version, and hosts may have different ones installed.
+TEST_F(ResultsTest, RunsOfSeveralBuildsOfAVersionAreNamed) {
+  const auto write = [this](size_t cell, const char* commit) {
+    const json build = {{"commit", commit}, {"type", "Release"}};
+    dir_.WriteCell(cells_[cell], {{"runs", {Run(90)}}, {"testbed", "1.0"}, {"build", build}});
+  };
+  for (size_t cell : {0, 1}) write(cell, "abc");
+  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty());
+  write(2, "def");
+  EXPECT_THAT(Results().MixedTexts(),
+              ElementsAre("the runs are of 2 builds of testbed, whose differences are in the "
+                          "figures: 1.0, abc, Release; 1.0, def, Release"));
+}
+
 // Once, rounds of two machines were averaged without a word.
 TEST_F(ResultsTest, RunsOfSeveralMachinesOrVersionsAreNamed) {
   PlanRounds(3);
@@ -373,7 +387,7 @@ TEST_F(ResultsTest, RunsOfSeveralMachinesOrVersionsAreNamed) {
   const std::string machines = "the runs are of 2 machines, whose differences are in the figures: ";
   EXPECT_THAT(results.MixedTexts(),
               ElementsAre(testing::StartsWith(machines + "EPYC, 2 processors"),
-                          "the runs are of 2 versions of testbed, whose differences are in the "
+                          "the runs are of 2 builds of testbed, whose differences are in the "
                           "figures: 1.0; 1.1",
                           "the rounds of " + cells_[0].name +
                               " had different --ram: 1048576, "
