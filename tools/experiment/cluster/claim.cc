@@ -21,11 +21,17 @@ namespace {
 
 using nlohmann::json;
 
-// Locks the open file. Returns false when another process has it.
-bool Lock(int fd, const std::string& file) {
+// Returns the lock that a claim is.
+struct flock WholeFile() {
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
+  return whole;
+}
+
+// Locks the open file. Returns false when another process has it.
+bool Lock(int fd, const std::string& file) {
+  struct flock whole = WholeFile();
   if (::fcntl(fd, F_OFD_SETLK, &whole) == 0) return true;
   const int code = errno;
   if (code == EAGAIN || code == EACCES) return false;
@@ -70,6 +76,15 @@ std::optional<Claim> Claim::Try(const std::string& file) {
     NameHolder(fd);
     return claim;
   }
+}
+
+bool Claim::IsHeld(const std::string& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct flock found = WholeFile();
+  const bool held = ::fcntl(fd, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
+  ::close(fd);
+  return held;
 }
 
 std::string Claim::Holder(const std::string& file) {

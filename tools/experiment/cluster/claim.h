@@ -24,6 +24,8 @@ class Claim {
   // Returns the claim, or nothing when another process holds it. Throws Error: kIo when the file
   // cannot be made, kUsage when the file system has no locks.
   static std::optional<Claim> Try(const std::string& file);
+  // Returns whether a process holds the claim. The file of a dead process is there, but not held.
+  static bool IsHeld(const std::string& file);
   // Returns the holder of the claim, such as "n2, process 4711"; "another process" when the file
   // does not name it.
   static std::string Holder(const std::string& file);

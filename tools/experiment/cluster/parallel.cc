@@ -15,6 +15,7 @@
 
 #include "device/error.h"
 #include "device/os/child_process.h"
+#include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/results_dir.h"
 #include "tools/output/output_file.h"
 
@@ -107,7 +108,7 @@ ClusterTasks ParallelLauncher::Look() {
     return tasks;
   }
   for (const std::string& block : blocks_) {
-    if (::access((out_ + "/claims/" + block).c_str(), F_OK) == 0) ++tasks.running;
+    if (Claim::IsHeld(out_ + "/claims/" + block)) ++tasks.running;
   }
   tasks.waiting = tasks.running == 0 ? 1 : 0;
   return tasks;

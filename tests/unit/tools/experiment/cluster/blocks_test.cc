@@ -1,4 +1,4 @@
-// Which cells form a block, and what squeue tells of their tasks.
+// Which cells form a block, and what the programs that run them tell of their tasks.
 #include "tools/experiment/cluster/blocks.h"
 
 #include <gmock/gmock.h>
@@ -11,11 +11,15 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "engines/registry.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
+#include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/cluster/cluster_options.h"
+#include "tools/experiment/cluster/parallel.h"
 #include "tools/experiment/cluster/slurm.h"
 #include "tools/experiment/plan/cell_engine.h"
 
@@ -233,6 +237,46 @@ TEST(BlocksTest, AServerThatRunsAlreadyIsRefusedOnSeveralHosts) {
   }
 }
 
+// Programs in the directory take the place of those on PATH.
+class FirstOnPath {
+ public:
+  explicit FirstOnPath(const std::string& directory) {
+    const char* const path = std::getenv("PATH");
+    before_ = path != nullptr ? path : "/usr/bin:/bin";
+    ::setenv("PATH", (directory + ":" + before_).c_str(), 1);
+  }
+  ~FirstOnPath() { ::setenv("PATH", before_.c_str(), 1); }
+  FirstOnPath(const FirstOnPath&) = delete;
+  FirstOnPath& operator=(const FirstOnPath&) = delete;
+
+ private:
+  std::string before_;
+};
+
+// The file of a claim stays when its process is killed, and its block counted as one that runs.
+TEST(ParallelLauncherTest, TheClaimOfADeadProcessIsNoBlockThatRuns) {
+  std::string directory = std::filesystem::current_path() / "parallel_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  for (const char* folder : {"/logs", "/claims"}) {
+    std::filesystem::create_directory(directory + folder);
+  }
+  std::ofstream(directory + "/parallel") << "#!/bin/sh\nexec sleep 60\n";
+  std::filesystem::permissions(directory + "/parallel", std::filesystem::perms::owner_all);
+  const FirstOnPath first(directory);
+  ParallelLauncher launcher(directory, {"n1"});
+  launcher.Start({"testbed"}, {"round-1", "round-2"}, {});
+  std::ofstream(directory + "/claims/round-1") << "of a dead process";
+  EXPECT_EQ(launcher.Look().running, 0u);
+  EXPECT_EQ(launcher.Look().waiting, 1u);
+  {
+    const std::optional<Claim> claim = Claim::Try(directory + "/claims/round-2");
+    EXPECT_EQ(launcher.Look().running, 1u);
+  }
+  launcher.Cancel();
+  EXPECT_TRUE(launcher.Look().none());
+  std::filesystem::remove_all(directory);
+}
+
 TEST(SlurmTest, SqueueTellsTasks) {
   std::vector<std::string> ids;
   const ClusterTasks tasks = TasksOfSqueue(
@@ -269,11 +313,8 @@ TEST(SlurmTest, ALongListIsSeveralArraysAndThoseThatWereTakenAreTold) {
                            << "echo too many jobs\nexit 1\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   }
-  const char* const path = std::getenv("PATH");
-  const std::string before = path != nullptr ? path : "/usr/bin:/bin";
-  ::setenv("PATH", (directory + ":" + before).c_str(), 1);
+  const FirstOnPath first(directory);
   SlurmLauncher launcher(directory, "", {});
-  ::setenv("PATH", before.c_str(), 1);
   const std::vector<std::string> blocks(1500, std::string(149, 'b'));
   const std::string sentence = ErrorOf([&] { launcher.Start({"testbed"}, blocks, {}); });
   EXPECT_THAT(sentence, HasSubstr("too many jobs; the 1332 blocks before are submitted"));

@@ -56,9 +56,11 @@ TEST_F(ClaimTest, ADeadProcessHoldsNone) {
   char byte;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   EXPECT_FALSE(Claim::Try(file));
+  EXPECT_TRUE(Claim::IsHeld(file));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(fs::exists(file));
+  EXPECT_FALSE(Claim::IsHeld(file));
   EXPECT_TRUE(Claim::Try(file));
   ::close(ready[0]);
   ::close(ready[1]);
