@@ -17,7 +17,9 @@ shift
 grep -qx "$host" "$FAKE/dead" 2>/dev/null && exit 255
 echo "$host" >>"$FAKE/called"
 cut -d' ' -f6 /proc/$$/stat >>"$FAKE/sessions"
-# sshd gives each command the SHELL of its user, which GNU parallel asks for on the host.
+# sshd begins in the home directory, which is not the command's, and gives each command the SHELL of
+# its user, which GNU parallel asks for on the host.
+cd /
 SLURMD_NODENAME=$host SHELL=/bin/sh exec sh -c "$*"
 )sh";
 
@@ -53,6 +55,20 @@ TEST_F(ParallelTest, RunsEachBlockOnOneOfTheHosts) {
       << sessions;
   ASSERT_EQ(Run("experiment sweep.toml --quiet --out local").code, 0);
   EXPECT_EQ(Counts("o"), Counts("local"));
+}
+
+// Without the file no host could plan the cells: the block was "none of this experiment".
+TEST_F(ParallelTest, AFileIsThatOfTheDirectoryInWhichTheCommandRuns) {
+  std::string text = SweepText(0.2, 1);
+  const std::string order = "key-order = \"permuted\"\n";
+  text.replace(text.find(order), order.size(), "keys = \"keys.txt\"\n");
+  std::ofstream(directory_ / "sweep.toml") << text;
+  std::ofstream keys(directory_ / "keys.txt");
+  for (int i = 0; i < 10000; ++i) keys << "key-" << i << "\n";
+  keys.close();
+  const CommandResult result = Run(kOverSsh, Environment());
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Cells("o").size(), 2u);
 }
 
 TEST_F(ParallelTest, BlocksOfAHostThatIsGoneRunOnAnother) {

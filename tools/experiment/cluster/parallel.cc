@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -30,6 +31,15 @@ constexpr char kPlace[] = "@block@";
 bool IsHost(const std::string& login, const std::string& host) {
   const std::string name = login.substr(login.rfind('@') + 1);
   return name == host || name.substr(0, name.find('.')) == host.substr(0, host.find('.'));
+}
+
+// Returns the command of a task. sshd begins in the home directory of the user. The task goes to
+// the directory of this process, as sbatch has it, because options may name files by relative
+// paths. On a host without that directory it stays at home.
+std::string CommandOfTask(const std::vector<std::string>& command) {
+  const std::string here = std::filesystem::current_path().string();
+  return fmt::format("cd {} 2>/dev/null; {} {}", ShellCommand({here}), ShellCommand(command),
+                     kPlace);
 }
 
 [[noreturn]] void Exec(const std::vector<std::string>& words, int log) {
@@ -88,7 +98,7 @@ void ParallelLauncher::Start(const std::vector<std::string>& command,
                                     kPlace,
                                     "--sshlogin",
                                     fmt::format("{}", fmt::join(fit, ",")),
-                                    ShellCommand(command) + " " + kPlace,
+                                    CommandOfTask(command),
                                     ":::"};
   words.insert(words.end(), blocks.begin(), blocks.end());
   const int log = ::open(log_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
