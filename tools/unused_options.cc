@@ -45,34 +45,49 @@ bool DrawsRows(const WorkloadInfo& info, const std::shared_ptr<const Dataset>& d
   return info.make(dataset, options)->has_popular_rows();
 }
 
-// Returns whether the run measures, and none of its workloads draws rows. A run that only loads may
-// have the options of the runs that follow it.
-bool DrawsNone(const RunOptions& options) {
+// Returns whether a share of the workload's point reads, as --hit-ratio says, asks for rows that do
+// not exist.
+bool ReadsAbsentRows(const WorkloadInfo& info, const std::shared_ptr<const Dataset>& dataset,
+                     WorkloadOptions options) {
+  options.hit_ratio = 0;
+  return info.make(dataset, options)->reads_absent_rows();
+}
+
+using Uses = bool(const WorkloadInfo& info, const std::shared_ptr<const Dataset>& dataset,
+                  WorkloadOptions options);
+
+// Returns whether the run measures, and none of its workloads `uses` an option. A run that only
+// loads may have the options of the runs that follow it.
+bool NoneUses(const RunOptions& options, Uses* uses) {
   const auto dataset = std::make_shared<const Dataset>(options.data);
   bool only_loads = true;
   for (const std::string& name : options.workloads) {
     const WorkloadInfo& info = FindWorkload(name);
     if (info.loads || info.only_settles) continue;
     only_loads = false;
-    if (DrawsRows(info, dataset, options.workload)) return false;
+    if (uses(info, dataset, options.workload)) return false;
   }
   return !only_loads;
 }
 
-// Throws Error (kUsage) when rows are to be drawn, and no workload draws any.
+// Throws Error (kUsage) when rows are to be drawn, and no workload draws any, or when point reads
+// are to miss, and no workload has any.
 void CheckDrawn(const RunOptions& options, const std::vector<std::string>& words) {
+  const auto refuse = [&options](const char* option, const char* of) {
+    throw Error(Error::kUsage,
+                fmt::format("{} is for workloads {}, and --workload {} has none; leave it out",
+                            option, of, fmt::join(options.workloads, ",")));
+  };
   const bool distribution =
       Gives(words, "--distribution") && options.workload.distribution != Distribution::kUniform;
-  const bool misses = Gives(words, "--hit-ratio") && options.workload.hit_ratio < 1;
   // CheckOwnPhases checks popular rows that --workload gives to single phases.
-  if ((!distribution && !misses) || !options.phase_popular.empty()) return;
-  if (!DrawsNone(options)) return;
-  throw Error(
-      Error::kUsage,
-      fmt::format("{} is for workloads that draw rows, such as point-read, mixed and ycsb-a, and "
-                  "--workload {} has none; leave it out",
-                  distribution ? "--distribution" : "--hit-ratio",
-                  fmt::join(options.workloads, ",")));
+  if (distribution && options.phase_popular.empty() && NoneUses(options, DrawsRows)) {
+    refuse("--distribution", "that draw rows, such as point-read, mixed and ycsb-a");
+  }
+  const bool misses = Gives(words, "--hit-ratio") && options.workload.hit_ratio < 1;
+  if (misses && NoneUses(options, ReadsAbsentRows)) {
+    refuse("--hit-ratio", "with point reads, such as point-read, multi-get and ycsb-a");
+  }
 }
 
 void CheckAdvice(const RunOptions& options) {
@@ -137,10 +152,10 @@ void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string
 }
 
 std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words) {
-  constexpr std::array kOfDraws = {"--distribution", "--hit-ratio", "--zipf-theta",
-                                   "--hot-fraction", "--hot-probability"};
+  constexpr std::array kOfDraws = {"--distribution", "--zipf-theta", "--hot-fraction",
+                                   "--hot-probability"};
   std::vector<std::string> deciding, left = words;
-  for (const char* option : {"--workload", "--rate", "--find-rate"}) {
+  for (const char* option : {"--workload", "--mix", "--rate", "--find-rate"}) {
     if (!Gives(words, option)) continue;
     deciding.insert(deciding.end(), {option, ValueGiven(words, option)});
   }
@@ -151,11 +166,14 @@ std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words) {
     options.data.rows = 1000;        // any number of rows will do
     options.workload.extra.clear();  // it may name a file, which a printed command does not open
     if (!IsOpenLoop(options)) left = WithoutOption(left, "--arrivals");
-    if (!draws || !options.phase_popular.empty() || !DrawsNone(options)) return left;
+    if (Gives(words, "--hit-ratio") && NoneUses(options, ReadsAbsentRows)) {
+      left = WithoutOption(left, "--hit-ratio");
+    }
+    if (!draws || !options.phase_popular.empty() || !NoneUses(options, DrawsRows)) return left;
     for (const char* option : kOfDraws) left = WithoutOption(left, option);
   } catch (const Error&) {
     // ParseRunOptions refuses a workload of another version, and `make` one that replays a missing
-    // file.
+    // file, or a mix that the words leave to its default.
   }
   return left;
 }

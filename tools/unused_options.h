@@ -15,10 +15,10 @@ namespace testbed {
 
 // Throws Error (kUsage), which names the option and what it belongs to, when `words`, the command
 // line, give one without use: --zipf-theta, --hot-fraction or --hot-probability with another
-// --distribution, --distribution or --hit-ratio for workloads that draw no rows by them,
-// --arrivals exponential without a rate, --mmap-advice without mapped files, --file-advice with
-// direct IO, --lazy-interval with --durability sync, or one of two options that decide the same
-// (CheckRivals). The options are resolved. Creates nothing.
+// --distribution, --distribution for workloads that draw no rows by it, --hit-ratio for workloads
+// without point reads, --arrivals exponential without a rate, --mmap-advice without mapped files,
+// --file-advice with direct IO, --lazy-interval with --durability sync, or one of two options that
+// decide the same (CheckRivals). The options are resolved. Creates nothing.
 void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string>& words);
 
 // Throws Error (kUsage), which names both, when `words` give two options that decide the same, so
@@ -31,8 +31,9 @@ void CheckRivals(const std::vector<std::string>& words);
 std::vector<std::string> WithoutRivals(const std::vector<std::string>& words);
 
 // Returns the words of a command without the options that its workloads have no use for, whatever
-// the engine: --distribution, its shape and --hit-ratio where none draws rows, and --arrivals in a
-// closed loop. The options stay when this version lacks one of the workloads.
+// the engine: --distribution and its shape where none draws rows, --hit-ratio where none has point
+// reads, and --arrivals in a closed loop. The options stay when this version lacks one of the
+// workloads.
 std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words);
 
 }  // namespace testbed

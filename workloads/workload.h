@@ -194,6 +194,9 @@ class Workload {
   // Returns whether the workload accesses some rows more than others, by --distribution, so that
   // WorkloadOptions::popular_rows says which.
   virtual bool has_popular_rows() const { return false; }
+  // Returns whether point reads of the workload ask for rows that do not exist, as
+  // WorkloadOptions::hit_ratio says.
+  virtual bool reads_absent_rows() const { return false; }
   // Opens the tables of the workload, and creates those that are missing. Throws Error (kUsage)
   // when the database is not as the workload needs it.
   virtual void OpenTables(Engine& engine) = 0;

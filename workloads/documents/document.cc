@@ -417,6 +417,7 @@ class DocumentQuery : public Workload {
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }
   bool has_popular_rows() const override { return HasPopularRows(options_); }
+  bool reads_absent_rows() const override { return options_.hit_ratio < 1; }
   void OpenTables(Engine& engine) override { table_ = engine.OpenTable(kMainTable); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     {

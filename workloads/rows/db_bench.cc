@@ -44,6 +44,7 @@ class ReadWhileWriting : public Workload {
     return thread == threads - 1 ? write_rate_ : 0;
   }
   bool has_popular_rows() const override { return readers_->has_popular_rows(); }
+  bool reads_absent_rows() const override { return readers_->reads_absent_rows(); }
   void OpenTables(Engine& engine) override {
     readers_->OpenTables(engine);
     writer_->OpenTables(engine);

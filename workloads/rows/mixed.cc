@@ -404,7 +404,13 @@ class Mixed : public Workload {
   bool bears_lost_answers() const override { return true; }
   // An erase takes the oldest row, which is the same one for all processes.
   bool runs_in_tasks() const override { return !phase_.May(kErase); }
-  bool has_popular_rows() const override { return HasPopularRows(options_); }
+  // Rows to insert and to erase are the next ones of the population, whatever the distribution.
+  bool has_popular_rows() const override {
+    const bool draws = phase_.May(kRead) || phase_.May(kUpdate) || phase_.May(kScan) ||
+                       phase_.May(kReadModifyWrite);
+    return draws && HasPopularRows(options_);
+  }
+  bool reads_absent_rows() const override { return phase_.May(kRead) && options_.hit_ratio < 1; }
   void OpenTables(Engine& engine) override {
     phase_.tables = OpenDatasetTables(engine, *dataset_);
     if (writes()) phase_.number = BeginWritingPhase(options_.writing_phases);

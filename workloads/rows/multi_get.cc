@@ -107,6 +107,7 @@ class MultiGet : public Workload {
   bool bears_lost_answers() const override { return true; }
   bool runs_in_tasks() const override { return true; }
   bool has_popular_rows() const override { return HasPopularRows(options_); }
+  bool reads_absent_rows() const override { return options_.hit_ratio < 1; }
   std::string EndedBecause() const override { return WhyNothingToRead(options_); }
   void OpenTables(Engine& engine) override { table_ = engine.OpenTable(kMainTable); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {

@@ -71,8 +71,8 @@ TEST_F(UnusedOptionsTest, RowsAreDrawnBySomeWorkloadsAlone) {
                "--distribution" + none + "fillrandom,mixgraph has none");
   ExpectUnused("--distribution latest --workload linkbench-load,linkbench",
                "--distribution" + none + "linkbench-load,linkbench has none");
-  ExpectUnused("--hit-ratio 0.5 --workload fillrandom,mixgraph",
-               "--hit-ratio" + none + "fillrandom,mixgraph has none");
+  ExpectUnused("--distribution zipfian --workload insert,mixed --mix insert=2,erase=1",
+               "--distribution" + none + "insert,mixed has none");
   for (const char* drawn :
        {"insert,point-read,settle", "insert,multi-get", "insert,mixed",
         "document-load,document-query", "fillrandom,readwhilewriting", "insert"}) {
@@ -81,6 +81,26 @@ TEST_F(UnusedOptionsTest, RowsAreDrawnBySomeWorkloadsAlone) {
   // What makes no difference is no mistake.
   ExpectUsed(
       {"--distribution", "uniform", "--hit-ratio", "1", "--workload", "fillrandom,mixgraph"});
+}
+
+// Of these, some draw rows, of which each exists, and were accepted.
+TEST_F(UnusedOptionsTest, RowsThatDoNotExistAreOfPointReads) {
+  const std::string none =
+      "--hit-ratio is for workloads with point reads, such as point-read, multi-get and ycsb-a, "
+      "and --workload ";
+  for (const std::string without : {"fillrandom,mixgraph", "fillrandom,overwrite",
+                                    "fillrandom,seekrandom", "ycsb-load,ycsb-e"}) {
+    ExpectUnused("--hit-ratio 0.5 --workload " + without, none + without + " has none");
+  }
+  ExpectUnused("--hit-ratio 0.5 --workload insert,mixed --mix update=1,scan=1",
+               none + "insert,mixed has none");
+  ExpectUnused("--hit-ratio 0.5 --distribution zipfian --workload 'insert,seekrandom 1s ~2'",
+               none + "insert,seekrandom has none");
+  for (const char* with : {"insert,point-read,settle", "fillrandom,overwrite,multireadrandom",
+                           "fillrandom,readwhilewriting", "ycsb-load,ycsb-e,ycsb-b",
+                           "document-load,document-query", "insert"}) {
+    ExpectUsed({"--hit-ratio", "0.5", "--workload", with});
+  }
 }
 
 TEST_F(UnusedOptionsTest, AdviceForMappedFilesIsOfThese) {
@@ -142,6 +162,11 @@ TEST_F(UnusedOptionsTest, ACommandIsRidOfWhatItsWorkloadsRefuse) {
   const std::vector<std::string> linkbench = {"--workload", "linkbench"};
   EXPECT_EQ(WithoutUndrawn(with(linkbench)),
             (std::vector<std::string>{"--workload", "linkbench", "--rows", "9"}));
+  const std::vector<std::string> scans = {"--workload",  "mixed", "--mix",          "scan=1",
+                                          "--hit-ratio", "0.5",   "--distribution", "zipfian"};
+  EXPECT_EQ(WithoutUndrawn(scans),
+            (std::vector<std::string>{"--workload", "mixed", "--mix", "scan=1", "--distribution",
+                                      "zipfian"}));
   const std::vector<std::string> paced = with({"--workload", "point-read", "--rate", "100"});
   EXPECT_EQ(WithoutUndrawn(paced), paced);
   const std::vector<std::string> own = with({"--workload", "insert,point-read 5s @ 100"});
