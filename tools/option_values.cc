@@ -155,6 +155,11 @@ std::string ShortSize(uint64_t bytes) {
                             : fmt::format("{:.1f}{}", x, kUnits[unit]);
 }
 
+void AddSetting(const std::string& name, const std::string& given, std::string* value) {
+  const bool is_list = name == "server_option" || name == "options";
+  *value = (is_list && !value->empty() ? *value + ";" : "") + given;
+}
+
 void ParseSettings(const std::string& option, const std::vector<std::string>& settings,
                    std::map<std::string, std::string>* values) {
   for (const std::string& setting : settings) {
@@ -163,10 +168,7 @@ void ParseSettings(const std::string& option, const std::vector<std::string>& se
       RefuseValue(option, setting, "name=value; `testbed list` shows the names");
     }
     const std::string name = setting.substr(0, equals);
-    std::string& value = (*values)[name];
-    // Each of these two is itself a list of settings, so a repeated one extends the list.
-    const bool collects = name == "server_option" || name == "options";
-    value = (collects && !value.empty() ? value + ";" : "") + setting.substr(equals + 1);
+    AddSetting(name, setting.substr(equals + 1), &(*values)[name]);
   }
 }
 

@@ -45,9 +45,12 @@ std::string ShortSize(uint64_t bytes);
 // Returns the parts of `text` between the separators `at`; a text without one is a single part.
 std::vector<std::string> Split(const std::string& text, char at);
 
-// Adds the NAME=VALUE pairs of a repeatable option to `values`. A later value of a name replaces an
-// earlier one, except for the names server_option and options: their values are lists of settings,
-// so ParseSettings joins them with ";".
+// Sets the value of the setting `name` of a repeatable option, "" before its first use, to what one
+// use has given. That replaces an earlier value, except for the names server_option and options:
+// their values are lists of settings, so AddSetting joins them with ";".
+void AddSetting(const std::string& name, const std::string& given, std::string* value);
+
+// Adds the NAME=VALUE pairs of a repeatable option to `values`, each by AddSetting.
 void ParseSettings(const std::string& option, const std::vector<std::string>& settings,
                    std::map<std::string, std::string>* values);
 

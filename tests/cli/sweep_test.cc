@@ -116,6 +116,28 @@ TEST_F(SweepTest, ASweepIsSavedAsAnExperimentThatRunsTheSame) {
   EXPECT_NE(plan.out.find("engine=btree page-size=8k"), std::string::npos) << plan.out;
 }
 
+// Of each such setting the last one alone was left, without a word.
+TEST_F(SweepTest, ASettingThatIsAListIsExtendedByBeingGivenAgain) {
+  const CommandResult saved =
+      Run(std::string(kCells) +
+          "--engine-option server_option=a=1 --engine-option server_option=b=2 "
+          "--engine-option log_pad=on --engine-option log_pad=off --save s.toml");
+  ASSERT_EQ(saved.code, 0) << saved.err;
+  const std::string file = Read(directory_ / "s.toml");
+  EXPECT_NE(file.find("engine-option.\"server_option\" = \"a=1;b=2\"\n"), std::string::npos)
+      << file;
+  EXPECT_NE(file.find("engine-option.\"log_pad\" = \"off\"\n"), std::string::npos) << file;
+  if (!HasEngine("rocksdb")) GTEST_SKIP() << "no rocksdb here, which has such a setting";
+  std::ofstream(directory_ / "e.toml")
+      << "name = \"e\"\ntitle = \"E\"\n[options]\nengine = \"rocksdb\"\nrows = 500\n"
+         "[scale.small]\n[[axis]]\nname = \"page-size\"\nvalues = [\"4k\", \"8k\"]\n";
+  const CommandResult plan =
+      Run("experiment plan e.toml --set engine-option.options=max_open_files=100 "
+          "--set engine-option=options=ttl=0");
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("max_open_files=100;ttl=0"), std::string::npos) << plan.out;
+}
+
 // The workloads may stand on several lines.
 TEST_F(SweepTest, ASweepTakesWorkloadsWithTabsAndLineEnds) {
   const CommandResult saved =

@@ -76,7 +76,7 @@ void SettleArguments(Arguments* a) {
       value = value.substr(equals + 1);
     }
     CheckCellOption("--set", name, value);
-    a->plan.set[name] = value;
+    AddSetting(name.substr(name.find('.') + 1), value, &a->plan.set[name]);
   }
   for (const std::string& text : a->only) {
     const auto [axis, labels] = NameAndValue("--only", text);

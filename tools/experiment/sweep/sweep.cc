@@ -255,7 +255,9 @@ void AddOption(const Given& given, OptionMap* options) {
   }
   std::map<std::string, std::string> settings;
   ParseSettings("--" + given.name, {given.value}, &settings);
-  for (const auto& [name, value] : settings) (*options)[given.name + "." + name] = value;
+  for (const auto& [name, value] : settings) {
+    AddSetting(name, value, &(*options)[given.name + "." + name]);
+  }
 }
 
 }  // namespace
