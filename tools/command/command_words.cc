@@ -80,16 +80,21 @@ void AddSettings(const json& settings, const std::string& option,
   }
 }
 
-// Appends the engine's own options of the record, unless the words name another engine. A variant
+// Appends the engine's own options of the record, unless the words name another engine. The record
+// has the number of a release, which the words may call by another name (rocksdb@latest). A variant
 // of the engine is such an option; it is left out when the words name the engine, because they then
 // name the variant as well. The server is another; --server and --connect replace that of the
 // record.
 void AddEngineSettings(const json& record, const std::vector<std::string>& words,
                        std::vector<std::string>* more) {
   json settings = record.value("engine_options", json::object());
-  const std::string asked = ValueGiven(words, "--engine"),
-                    engine = asked.substr(0, asked.find(':'));
-  if (!engine.empty() && record.value("engine", json()) != engine) return;
+  const auto without_release = [](const std::string& name) {
+    return name.substr(0, name.find_first_of(":@"));
+  };
+  const std::string engine = without_release(ValueGiven(words, "--engine"));
+  const json loaded = record.value("engine", json());
+  const bool same = loaded.is_string() && without_release(loaded.get<std::string>()) == engine;
+  if (!engine.empty() && !same) return;
   for (const EngineInfo& info : Engines()) {
     if (info.name == engine && settings.is_object()) settings.erase(info.variants);
   }
