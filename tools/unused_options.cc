@@ -134,6 +134,13 @@ void CheckRivals(const std::vector<std::string>& words) {
   }
 }
 
+std::string DecidedInstead(const std::string& winner, const std::string& loser) {
+  for (const Rivals& rivals : kRivals) {
+    if (rivals.winner == "--" + winner && rivals.loser == "--" + loser) return rivals.decide;
+  }
+  return "";
+}
+
 std::vector<std::string> WithoutRivals(const std::vector<std::string>& words) {
   std::vector<std::string> left = words;
   for (const Rivals& rivals : kRivals) {

@@ -26,6 +26,9 @@ void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string
 // --verify-every and --verify, --keys and --key-size. In the words of a sweep, an option may have a
 // list.
 void CheckRivals(const std::vector<std::string>& words);
+// Returns what the option `winner` decides in the place of `loser`, such as "the size of the
+// engine's cache"; "" when the two are no such pair. Names are without dashes.
+std::string DecidedInstead(const std::string& winner, const std::string& loser);
 // Returns the words without each option that another of them overrides: the second option of each
 // pair above. The cells of an experiment may have both.
 std::vector<std::string> WithoutRivals(const std::vector<std::string>& words);

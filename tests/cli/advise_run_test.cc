@@ -95,6 +95,13 @@ TEST_F(AdviseRunTest, WhatHasNoAnswerIsRefusedAtOnce) {
                 "--workload point-read needs a loaded database; begin with insert");
   ExpectRefused(Run(words + "--set engine=btree"),
                 "--set engine=btree and --engine are the same option");
+  // Ways with other shares of the memory all had this cache, and the other size had no effect.
+  ExpectRefused(Run(words + "--set cache-size=16M"),
+                "--set cache-size: the axis reading of experiment advise sets cache-pct, and both "
+                "decide the size of the engine's cache; choose among its values with --only "
+                "reading=LABEL");
+  ExpectRefused(Run(words + "--db-ratio 2 --set rows=500"),
+                "--rows and --db-ratio both decide how many rows there are");
   ExpectRefused(Run("advise --engine null,btree"), "advice is for one engine");
   ExpectRefused(Run(words + "--ram 0"), "--ram 0 is not accepted; it takes a size from 1M");
   EXPECT_TRUE(DirectoryIsEmpty());

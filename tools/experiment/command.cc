@@ -36,6 +36,7 @@
 #include "tools/output/output_file.h"
 #include "tools/run/run_checks.h"
 #include "tools/server_options.h"
+#include "tools/unused_options.h"
 
 namespace testbed {
 namespace {
@@ -87,6 +88,7 @@ void SettleArguments(Arguments* a) {
       at = end + 1;
     }
   }
+  CheckRivals(OptionWords(a->plan.set));
   if (a->shuffle != 0) a->plan.shuffle = a->shuffle;
 }
 

@@ -17,6 +17,7 @@
 #include "tools/experiment/plan/rounds.h"
 #include "tools/output/json_text.h"
 #include "tools/trace/trace_options.h"
+#include "tools/unused_options.h"
 #include "tools/workload_defaults.h"
 #include "workloads/registry.h"
 
@@ -158,18 +159,41 @@ void PlanLoad(const EngineInfo& engine, const PlanOptions& plan, Cell* cell) {
   }
 }
 
+// Throws Error (kUsage) about --set `name`, in whose place the axis sets `what`.
+[[noreturn]] void RefuseSet(const Experiment& e, const Axis& axis, const std::string& name,
+                            const std::string& what) {
+  throw Error(Error::kUsage,
+              fmt::format("--set {}: the axis {} of experiment {} sets {}; choose among its "
+                          "values with --only {}=LABEL, or change a copy of the experiment "
+                          "(`testbed experiment show {}`)",
+                          name, axis.name, e.name, what, axis.name, e.name));
+}
+
 // Throws Error (kUsage) when --set changes an option that an axis sets: the label of a cell would
 // then be wrong in every table.
 void CheckSet(const Experiment& e, const OptionMap& set) {
   for (const Axis& axis : e.axes) {
     for (const AxisValue& value : axis.values) {
       for (const auto& [name, unused] : value.options) {
-        if (!set.contains(name)) continue;
-        throw Error(Error::kUsage,
-                    fmt::format("--set {}: the axis {} of experiment {} sets it; choose among its "
-                                "values with --only {}=LABEL, or change a copy of the experiment "
-                                "(`testbed experiment show {}`)",
-                                name, axis.name, e.name, axis.name, e.name));
+        if (set.contains(name)) RefuseSet(e, axis, name, "it");
+      }
+    }
+  }
+}
+
+// Throws Error (kUsage) when --set overrides an option that all values of an axis have, by one that
+// decides the same: cells with different labels would be one and the same.
+void CheckRivalsOfAxes(const Experiment& e, const OptionMap& set) {
+  for (const Axis& axis : e.axes) {
+    for (const auto& [option, unused] : axis.values.front().options) {
+      const auto has_option = [&option = option](const AxisValue& value) {
+        return value.options.contains(option);
+      };
+      if (!std::all_of(axis.values.begin(), axis.values.end(), has_option)) continue;
+      for (const auto& [name, value] : set) {
+        const std::string what = DecidedInstead(name, option);
+        if (what.empty()) continue;
+        RefuseSet(e, axis, name, fmt::format("{}, and both decide {}", option, what));
       }
     }
   }
@@ -439,7 +463,10 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   constexpr char kOneLoad[] = "the load of a database has one number of threads";
   CheckThreads(e.load_options, kOneLoad);
   for (const auto& [engine, of_load] : e.engine_load_options) CheckThreads(of_load, kOneLoad);
-  if (!options.may_run_none) CheckOnly(e, options.only);
+  if (!options.may_run_none) {
+    CheckOnly(e, options.only);
+    CheckRivalsOfAxes(e, options.set);
+  }
   for (const std::string& axis : options.split) CheckAxis(e, "--split", axis);
   const Where keep = LabelsToKeep(e, scale, options.only);
   std::vector<Cell> cells = CombinedCells(e, keep);
