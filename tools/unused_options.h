@@ -1,8 +1,9 @@
 // Refuses options that would change nothing in a run, because the run lacks what they belong to: a
 // user who gives one expects an effect, and would take the figures for it.
 //
-// The check is for the command line of a single run. The cells of a sweep or an experiment share
-// options, of which one cell may have no use; the command that repeats a cell leaves these out.
+// The check is for the command line of a single run or of a crash test. The cells of a sweep or an
+// experiment share options, of which one cell may have no use; the command that repeats a cell
+// leaves these out.
 #ifndef TESTBED_TOOLS_UNUSED_OPTIONS_H_
 #define TESTBED_TOOLS_UNUSED_OPTIONS_H_
 

@@ -318,6 +318,11 @@ TEST_F(BadInputTest, ACrashtestTakesNoOptionThatItIgnoresAndDoesNotOfferIt) {
   for (const char* share : {"most", "auto", "auto:20"}) {
     ExpectRefused(Run(crashtest + "--cache-pct " + share), "--cache-pct takes a number");
   }
+  // A crash test commits with --durability sync unless told otherwise.
+  ExpectRefused(Run(crashtest + "--lazy-interval 50"), "--lazy-interval is for --durability lazy");
+  ExpectRefused(Run(crashtest + "--file-advice random --io direct"), "--file-advice random is for");
+  ExpectRefused(Run(crashtest + "--cache-size 16M --cache-pct 20"),
+                "--cache-size and --cache-pct both decide the size of the engine's cache");
   for (const char* crashes : {"--power-cuts", "--disk-cuts", "--disk-errors"}) {
     ExpectRefused(Run(crashtest + "--dir d " + crashes + " 1"), "leave out --dir");
   }

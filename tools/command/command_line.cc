@@ -205,7 +205,7 @@ int Main(int argc, char** argv) {
   AddTreeCommand(app, &command);
   AddBackupCommand(app, &command);
   AddCompactCommand(app, &command);
-  AddCrashtestCommand(app, &command);
+  AddCrashtestCommand(app, words, &command);
   AddTraceCommand(app, &command);
   AddScratchCommand(app, &command);
   AddTextCommands(app, &command);

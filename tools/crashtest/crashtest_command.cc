@@ -10,6 +10,7 @@
 #include "tools/crashtest/crashtest.h"
 #include "tools/crashtest/crashtest_checks.h"
 #include "tools/output/table.h"
+#include "tools/unused_options.h"
 
 namespace testbed {
 namespace {
@@ -182,7 +183,8 @@ void AddRounds(CLI::App* crashtest, CrashtestOptions* crash) {
 
 }  // namespace
 
-void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
+void AddCrashtestCommand(CLI::App& app, const std::vector<std::string>& words,
+                         std::function<int()>* command) {
   auto crash = std::make_shared<CrashtestOptions>();
   CLI::App* crashtest = app.add_subcommand("crashtest",
                                            "Kill an engine, or cut its power, while it commits "
@@ -197,11 +199,12 @@ void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
   AddCrashes(crashtest, crash.get());
   AddErrors(crashtest, crash.get());
   AddRounds(crashtest, crash.get());
-  crashtest->callback([crash, command] {
-    *command = [crash] {
+  crashtest->callback([crash, words, command] {
+    *command = [crash, words] {
       CheckIgnored(*crash);
       crash->run.rows = 1;
       crash->run.Resolve();
+      CheckUnusedOptions(crash->run, words);
       return Crashtest(*crash);
     };
   });
