@@ -334,6 +334,11 @@ TEST_F(SweepTest, ErrorsOfAnExperimentHaveFileAndLine) {
   expect(head + "page-size = \"3q\"\n", "e.toml:5: page-size 3q is not accepted");
   expect(head + "dir = \"d\"\n", "e.toml:5: dir is no option of an experiment");
   expect(head + "quiet = true\n", "e.toml:5: quiet is no option of an experiment");
+  // These were taken, and then no cell could run, as --load was not expected.
+  expect(head + "load = { io = \"direct\" }\n", "e.toml:5: load belongs to [engine.NAME]");
+  expect(head + "[scale.small]\n[[axis]]\nname = \"x\"\nvalues = [\n{ label = \"a\", load = { io = "
+                "\"direct\" } } ]\n",
+         "e.toml:9: load belongs to [engine.NAME]");
   expect(head + "[scale.small]\n[[axis]]\nname = \"io\"\nvalues = [\"direct\", \"fast\"]\n",
          "e.toml:8: io fast is not accepted");
   expect(

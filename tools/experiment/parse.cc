@@ -43,7 +43,7 @@ class Parser {
   std::string Text(const toml::table& table, const char* key) const;
   std::vector<std::string> Texts(const toml::table& table, const char* key) const;
   std::string Needed(const toml::table& table, const char* key) const;
-  OptionMap Options(const toml::node* node) const;
+  OptionMap Options(const toml::node* node, bool of_engine = false) const;
   void CheckOption(const toml::node& at, const std::string& name, const std::string& value) const;
   Where ParseWhere(const toml::table& table) const;
   // Returns the file and, when the part was noted by Note, its line.
@@ -132,11 +132,13 @@ std::string Parser::Needed(const toml::table& table, const char* key) const {
   return AsText(*node);
 }
 
-OptionMap Parser::Options(const toml::node* node) const {
+// Returns the options of a table; that of an engine (`of_engine`) alone may have a table "load".
+OptionMap Parser::Options(const toml::node* node, bool of_engine) const {
   OptionMap options;
   if (node == nullptr) return options;
   for (const auto& [key, value] : AsTable(*node, "options")) {
     const std::string name(key.str());
+    if (name == "load" && !of_engine && is_new_) Refuse(value, "load belongs to [engine.NAME]");
     if (!value.is_table()) {
       options[name] = AsText(value);
       CheckOption(value, name, options[name]);
@@ -512,7 +514,7 @@ void Parser::ParseEngineOptions() {
       OptionMap& load = e_.engine_load_options[std::string(name.str())];
       Note(fmt::format("engine {}", name.str()), node);
       const std::string prefix = "load.";
-      for (const auto& [option, value] : Options(&node)) {
+      for (const auto& [option, value] : Options(&node, true)) {
         const bool of_load = option.starts_with(prefix);
         (of_load ? load : options)[of_load ? option.substr(prefix.size()) : option] = value;
       }
