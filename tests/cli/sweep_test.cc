@@ -220,6 +220,9 @@ TEST_F(SweepTest, AForecastRunsNothing) {
   const CommandResult erased =
       Run("--engine null --rows 9,10 --forecast --label \"$(printf 'a\\177b')\"");
   EXPECT_EQ(erased.code, 0) << erased.err;
+  // The word was taken for that of a flag, and left out behind the option.
+  const CommandResult word = Run("--engine null --rows 9,10 --forecast --label true");
+  EXPECT_EQ(word.code, 0) << word.err;
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 

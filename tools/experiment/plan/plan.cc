@@ -15,6 +15,7 @@
 #include "tools/database/database_dir.h"
 #include "tools/experiment/plan/cell_engine.h"
 #include "tools/experiment/plan/rounds.h"
+#include "tools/option_check.h"
 #include "tools/output/json_text.h"
 #include "tools/trace/trace_options.h"
 #include "tools/unused_options.h"
@@ -402,7 +403,7 @@ std::vector<std::string> OptionWords(const OptionMap& options) {
     if (dot != std::string::npos) {
       words.push_back("--" + name.substr(0, dot));
       words.push_back(name.substr(dot + 1) + "=" + value);
-    } else if (value == "true" || value == "false") {
+    } else if (IsRunFlag(name)) {
       if (value == "true") words.push_back("--" + name);
     } else {
       words.push_back("--" + name);
