@@ -54,9 +54,9 @@ bool IsRunFlag(const std::string& name) {
 }
 
 bool BelongsToOneRun(const std::string& name) {
-  static const std::set<std::string> names = {"dir",          "reuse",       "json",   "csv-series",
-                                              "live",         "metrics",     "record", "task",
-                                              "task-address", "task-timeout"};
+  static const std::set<std::string> names = {"dir",  "reuse",        "json",         "csv-series",
+                                              "live", "metrics",      "record",       "repeat",
+                                              "task", "task-address", "task-timeout"};
   return names.contains(name);
 }
 
@@ -66,13 +66,21 @@ bool BelongsToOutput(const std::string& name) {
   return names.contains(name);
 }
 
+std::string WhyNoCellHas(const std::string& name) {
+  if (!BelongsToOneRun(name) && !BelongsToOutput(name)) return "";
+  if (name == "repeat") {
+    return "a cell has one load in each round; give --rounds N for several loads, or --repeat-runs "
+           "N for several runs on each";
+  }
+  return "a sweep or an experiment makes its databases itself, and keeps a document for each cell "
+         "in --out; leave it out";
+}
+
 void CheckCellOption(const std::string& option, const std::string& name, const std::string& value) {
-  if (BelongsToOneRun(name) || BelongsToOutput(name)) {
+  if (const std::string why = WhyNoCellHas(name); !why.empty()) {
     throw Error(Error::kUsage,
-                fmt::format("{} {}: no cell of an experiment has this option, as the experiment "
-                            "makes its databases itself and keeps a document for each cell in "
-                            "--out; leave it out",
-                            option, name));
+                fmt::format("{} {}: no cell of an experiment has this option: {}", option, name,
+                            why));
   }
   if (name == "scratch" && value == "none") return;  // the cell runs without a device of its own
   CheckOptionValue(name, value);

@@ -17,12 +17,15 @@ namespace testbed {
 const std::vector<std::string>& RunOptionNames();
 bool IsRunOption(const std::string& name);
 bool IsRunFlag(const std::string& name);  // true: the option takes no value
-// Returns whether the option is about a single run, its database or its document. A cell of a sweep
-// or an experiment cannot have it: the cells have databases and documents of their own.
+// Returns whether the option is about a single run, its database, its loads or its document. A cell
+// of a sweep or an experiment cannot have it: the cells have databases and documents of their own.
 bool BelongsToOneRun(const std::string& name);
 // Returns whether the option is about what the command prints and writes, and not about what it
 // runs. It is the sweep's, and not one of its cells'.
 bool BelongsToOutput(const std::string& name);
+// Returns why no cell of a sweep or an experiment can have the option, and what to do instead; ""
+// when a cell can have it.
+std::string WhyNoCellHas(const std::string& name);
 // Throws Error (kUsage) when no cell of an experiment can have the option, or when it does not take
 // the value. `option` is what the user gave it by, such as "--set".
 void CheckCellOption(const std::string& option, const std::string& name, const std::string& value);

@@ -268,6 +268,12 @@ TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
   ExpectRefused(Run("--engine btree --page-size 4k,"), "--page-size");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --json x"), "--json belongs to a single run");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --dir d"), "--dir belongs to a single run");
+  // It made several runs on one load, and the command of such a cell was refused.
+  for (const char* loads : {"3", "1,3"}) {
+    ExpectRefused(Run(std::string("--engine btree --page-size 4k,8k --repeat ") + loads),
+                  "--repeat belongs to a single run: a cell has one load in each round; give "
+                  "--rounds N for several loads, or --repeat-runs N for several runs on each");
+  }
   ExpectRefused(Run("--engine btree --page-size 4k,8k --ops 3"), "--ops is no option of a run");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --rows 500 --rows 600"),
                 "--rows is given twice; give it once");
@@ -337,6 +343,7 @@ TEST_F(SweepTest, ErrorsOfAnExperimentHaveFileAndLine) {
   expect(head + "page-size = \"3q\"\n", "e.toml:5: page-size 3q is not accepted");
   expect(head + "dir = \"d\"\n", "e.toml:5: dir is no option of an experiment");
   expect(head + "quiet = true\n", "e.toml:5: quiet is no option of an experiment");
+  expect(head + "repeat = 3\n", "e.toml:5: repeat is no option of an experiment: a cell has one");
   // These were taken, and then no cell could run, as --load was not expected.
   expect(head + "load = { io = \"direct\" }\n", "e.toml:5: load belongs to [engine.NAME]");
   expect(head + "[scale.small]\n[[axis]]\nname = \"x\"\nvalues = [\n{ label = \"a\", load = { io = "

@@ -162,10 +162,8 @@ void Parser::CheckOption(const toml::node& at, const std::string& name,
                              (name == "scratch" && value == "none");
   if (of_experiment) return;
   // Kept results may be of a build that took these options and did nothing with them.
-  if (is_new_ && (BelongsToOneRun(name) || BelongsToOutput(name))) {
-    Refuse(at, name +
-                   " is no option of an experiment, which makes its databases itself and keeps "
-                   "a document for each cell in --out; leave it out");
+  if (const std::string why = WhyNoCellHas(name); is_new_ && !why.empty()) {
+    Refuse(at, fmt::format("{} is no option of an experiment: {}", name, why));
   }
   try {
     CheckOptionValue(name, value);

@@ -277,9 +277,7 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
   for (const Given& g : *given) {
     if (BelongsToOneRun(g.name)) {
       throw Error(Error::kUsage,
-                  fmt::format("--{} belongs to a single run: a sweep makes its databases itself, "
-                              "and keeps a document for each cell in --out; leave it out",
-                              g.name));
+                  fmt::format("--{} belongs to a single run: {}", g.name, WhyNoCellHas(g.name)));
     }
     if (BelongsToOutput(g.name)) {
       // A flag is passed on with its value, because --fresh=false must not remove anything.
