@@ -65,16 +65,25 @@ std::vector<std::string> WordsAt(const json& document, const char* name) {
   return words;
 }
 
+// Returns whether the words give the setting `name` of the option, as "--engine-option
+// bloom_bits=4". A label or a file may have the same text.
+bool GivesSetting(const std::vector<std::string>& words, const std::string& option,
+                  const std::string& name) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with(option + "=" + name + "=")) return true;
+    const bool has_value = words[i] == option && i + 1 < words.size();
+    if (has_value && words[i + 1].starts_with(name + "=")) return true;
+  }
+  return false;
+}
+
 // Appends those settings of an option with named values, such as --engine-option, that `words` do
 // not give.
 void AddSettings(const json& settings, const std::string& option,
                  const std::vector<std::string>& words, std::vector<std::string>* more) {
   if (!settings.is_object()) return;
   for (const auto& [name, value] : settings.items()) {
-    const bool given = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-      return word.starts_with(name + "=") || word.starts_with(option + "=" + name + "=");
-    });
-    if (given || !value.is_string()) continue;
+    if (GivesSetting(words, option, name) || !value.is_string()) continue;
     more->push_back(option);
     more->push_back(name + "=" + value.get<std::string>());
   }

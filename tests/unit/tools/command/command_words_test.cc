@@ -27,5 +27,18 @@ TEST(CommandWordsTest, AReleaseByAnyNameHasTheOptionsOfTheRecord) {
   EXPECT_FALSE(has_option({"--engine", "rocksdb@latest", "--engine-option", "bloom_bits=9"}));
 }
 
+// A run that was labelled by the setting that its database has was measured without it.
+TEST(CommandWordsTest, ALabelIsNoSettingOfTheEngine) {
+  const nlohmann::json record = {{"engine", "rocksdb"}, {"engine_options", {{"bloom_bits", "4"}}}};
+  const auto settings = [&record](const std::vector<std::string>& words) {
+    const std::vector<std::string> more = WordsOfRecord(record, words);
+    return std::count(more.begin(), more.end(), "bloom_bits=4");
+  };
+  EXPECT_EQ(settings({"--reuse", "--label", "bloom_bits=4"}), 1);
+  EXPECT_EQ(settings({"--reuse", "--workload-option", "bloom_bits=9"}), 1);
+  EXPECT_EQ(settings({"--reuse", "--engine-option", "bloom_bits=9"}), 0);
+  EXPECT_EQ(settings({"--reuse", "--engine-option=bloom_bits=9"}), 0);
+}
+
 }  // namespace
 }  // namespace testbed
