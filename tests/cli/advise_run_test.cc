@@ -100,6 +100,9 @@ TEST_F(AdviseRunTest, WhatHasNoAnswerIsRefusedAtOnce) {
                 "--set cache-size: the axis reading of experiment advise sets cache-pct, and both "
                 "decide the size of the engine's cache; choose among its values with --only "
                 "reading=LABEL");
+  // The mix put a workload of its own in the place of this one.
+  ExpectRefused(Run(words + "--mix point-read=1,update=1 --set workload=insert,point-read"),
+                "--mix belongs to --workload mixed");
   ExpectRefused(Run(words + "--db-ratio 2 --set rows=500"),
                 "--rows and --db-ratio both decide how many rows there are");
   ExpectRefused(Run("advise --engine null,btree"), "advice is for one engine");

@@ -81,12 +81,7 @@ void SettleArguments(Arguments* a) {
   }
   for (const std::string& text : a->only) {
     const auto [axis, labels] = NameAndValue("--only", text);
-    std::vector<std::string>& list = a->plan.only[axis];
-    for (size_t at = 0; at <= labels.size();) {
-      const size_t end = std::min(labels.find(',', at), labels.size());
-      list.push_back(labels.substr(at, end - at));
-      at = end + 1;
-    }
+    for (std::string& label : Split(labels, ',')) a->plan.only[axis].push_back(std::move(label));
   }
   CheckRivals(OptionWords(a->plan.set));
   if (a->shuffle != 0) a->plan.shuffle = a->shuffle;
@@ -489,10 +484,12 @@ void AddAsked(CLI::App* advise, const std::shared_ptr<std::map<std::string, std:
 
 void TakeAsked(const std::map<std::string, std::string>& asked, Arguments* advice) {
   CheckAsked(asked, advice->set);
+  const bool names_workload =
+      asked.contains("workload") ||
+      std::any_of(advice->set.begin(), advice->set.end(),
+                  [](const std::string& text) { return text.starts_with("workload="); });
   for (const auto& [name, value] : asked) advice->set.push_back(name + "=" + value);
-  if (asked.contains("mix") && !asked.contains("workload")) {
-    advice->set.push_back("workload=insert,mixed");
-  }
+  if (asked.contains("mix") && !names_workload) advice->set.push_back("workload=insert,mixed");
   if (advice->most_rounds == 0) advice->most_rounds = 3 * kAdviseRounds;
 }
 
