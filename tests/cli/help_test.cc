@@ -227,14 +227,16 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
       "complete_words experiment cel; complete_words report --mark; "
       "complete_words results exp; complete_words history --st; complete_words --keys pl; "
       "complete_words ab --way d; complete_words compare --metric rate,engine_m; "
-      "touch placenames; complete_words --keys pl'";
+      "touch placenames; complete_words --keys pl; "
+      "mkdir dbs; complete_words experiment --databases db; complete_words --databases db'";
   FILE* pipe = popen(bash.c_str(), "r");
   std::string out(4096, 0);
   out.resize(fread(out.data(), 1, out.size(), pipe));
   pclose(pipe);
   EXPECT_EQ(out,
             "btree\ndirect,buffered\nexperiment\nread-size\ncells\n--markdown\nexport\n--store\n"
-            "places\nduet\nrate,engine_misses\nplaces placenames\n");
+            "places\nduet\nrate,engine_misses\nplaces placenames\ndbs\n\n")
+      << "a run has a number of databases, an experiment their directory";
 }
 
 // An option that another command has is no help.

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -183,21 +184,33 @@ std::string Joined(const std::vector<Word>& words) {
   return text;
 }
 
-std::string BashCases(const std::vector<CommandWords>& commands) {
+// Returns what bash does for the value of an option.
+std::string BashValues(const Values& v) {
   std::string text;
-  std::set<std::string> known;
+  if (v.none()) text += " return";
+  if (!v.words.empty()) text += " words=" + SingleQuoted(Joined(v.words));
+  if (v.files || v.directories) text += v.files ? " kind=-f" : " kind=-d";
+  return text;
+}
+
+// Returns the cases of the options that take a value, for the command and the option before it. An
+// option of the same name may take something else in another command, which has a case of its own.
+std::string BashCases(const std::vector<CommandWords>& commands) {
+  std::string own, text;
+  std::map<std::string, std::string> known;  // by option: what bash does for its first command
   for (const CommandWords& command : commands) {
     for (const Choice& option : command.options) {
-      if (!option.takes_value || !known.insert(option.name).second) continue;
-      const Values& v = option.values;
-      text += "    " + option.name + ")";
-      if (v.none()) text += " return";
-      if (!v.words.empty()) text += " words=" + SingleQuoted(Joined(v.words));
-      if (v.files || v.directories) text += v.files ? " kind=-f" : " kind=-d";
-      text += " ;;\n";
+      if (!option.takes_value) continue;
+      const std::string values = BashValues(option.values);
+      const auto [first, is_new] = known.emplace(option.name, values);
+      if (is_new) {
+        text += fmt::format("    *' {}'){} ;;\n", option.name, values);
+      } else if (first->second != values) {
+        own += fmt::format("    '{} {}'){} ;;\n", command.name, option.name, values);
+      }
     }
   }
-  return text;
+  return own + text;
 }
 
 std::string Bash(const CLI::App& app) {
@@ -225,7 +238,7 @@ std::string Bash(const CLI::App& app) {
       "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
       "  local words='' kind='' list=''\n"
       "  COMPREPLY=()\n"
-      "  case $previous in\n{}"
+      "  case \"${{COMP_WORDS[1]}} $previous\" in\n{}"
       "    *) case ${{COMP_WORDS[1]}} in\n{}"
       "      *) words={} ;;\n"
       "    esac ;;\n"
