@@ -103,20 +103,24 @@ TEST(TakeEachTest, BothFormsFindTheSameRows) {
 
 TEST(TakeEachTest, AValueIsTheOneOfGetAndNoCopy) {
   SingleSession session;
+  int found = 0;
   session.TakeEach(0, kKeys, [&](size_t, const FoundRow& row) {
-    if (row.found) {
-      EXPECT_EQ(static_cast<const void*>(row.value.data()), session.place());
-    }
+    if (!row.found) return;
+    ++found;
+    EXPECT_EQ(static_cast<const void*>(row.value.data()), session.place());
   });
+  EXPECT_EQ(found, 4);
 }
 
 TEST(TakeEachTest, KeysThatAreLookedUpAtOnceAreOneCallAndNoCopies) {
   TogetherSession session;
-  session.TakeEach(0, kKeys, [](size_t i, const FoundRow& row) {
-    if (row.found) {
-      EXPECT_EQ(row.value.data(), kStored.find(kKeys[i])->second.data());
-    }
+  int found = 0;
+  session.TakeEach(0, kKeys, [&](size_t i, const FoundRow& row) {
+    if (!row.found) return;
+    ++found;
+    EXPECT_EQ(row.value.data(), kStored.find(kKeys[i])->second.data());
   });
+  EXPECT_EQ(found, 4);
   EXPECT_EQ(session.calls(), 1);
 }
 

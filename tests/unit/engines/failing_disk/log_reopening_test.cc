@@ -137,7 +137,8 @@ class LogReopeningTest : public testing::Test {
   void Sweep(DiskCall kind, const LogOptions& options,
              const std::function<void(FailingDisk*)>& sessions) {
     bool failed = true;
-    for (uint64_t call = 0; failed; ++call) {
+    uint64_t call = 0;
+    for (; failed; ++call) {
       bool cut = true;
       for (uint64_t calls = 1 + call % Stride(); failed && cut; calls += Stride()) {
         SCOPED_TRACE("call " + std::to_string(call) + ", cut after " + std::to_string(calls));
@@ -156,6 +157,7 @@ class LogReopeningTest : public testing::Test {
       }
       ASSERT_LT(call, 1000u);
     }
+    EXPECT_GT(call, 1u) << "there was no call of the kind that could fail";
   }
 
   std::string base_, dir_;
@@ -199,7 +201,8 @@ TEST_F(LogReopeningTest, ASegmentThatIsRemovedWasDisownedDurably) {
 TEST_F(LogReopeningTest, AHeaderThatWasWrittenByHalfIsPutBack) {
   options_.mode = IoMode::kBuffered;
   bool failed = true;
-  for (uint64_t call = 0; failed; ++call) {
+  uint64_t call = 0;
+  for (; failed; ++call) {
     SCOPED_TRACE("call " + std::to_string(call));
     Start();
     FailingDisk disk(dir_);
@@ -213,6 +216,7 @@ TEST_F(LogReopeningTest, AHeaderThatWasWrittenByHalfIsPutBack) {
     if (HasFailure()) return;
     ASSERT_LT(call, 1000u);
   }
+  EXPECT_GT(call, 1u) << "there was no write that could fail";
 }
 
 }  // namespace

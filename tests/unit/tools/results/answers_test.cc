@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/error.h"
@@ -154,8 +155,10 @@ TEST_F(BenchmarkTest, WhatASettleWroteIsOfThePhaseBeforeIt) {
   phases.push_back(settle);
   phases.push_back(phases[2]);
   Add(document);
-  for (const char* where : {"1", "kind = 'measure'"}) {
+  using Selection = std::pair<const char*, size_t>;  // with the number of its operations
+  for (const auto& [where, operations] : {Selection("1", 5), Selection("kind = 'measure'", 4)}) {
     const json benchmarks = Export(where)["benchmarks"];
+    EXPECT_EQ(benchmarks.size(), operations) << where;
     for (const json& entry : benchmarks) {
       const std::string name = entry.at("name");
       if (name.starts_with("btree/insert/")) {
