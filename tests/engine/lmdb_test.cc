@@ -416,7 +416,7 @@ TEST_F(LmdbTest, ALazyCommitIsSyncedSoonAndAtRestNothingIs) {
   std::this_thread::sleep_for(milliseconds(200));
   const uint64_t before = syncs();
   Put(1, 100);
-  for (int i = 0; i < 500 && syncs() == before; ++i) std::this_thread::sleep_for(milliseconds(10));
+  for (int i = 0; i < 6000 && syncs() == before; ++i) std::this_thread::sleep_for(milliseconds(10));
   EXPECT_GE(syncs(), before + 1);
   // A late sync may have been for an earlier commit. Then one more sync comes, and no others.
   bool rests = false;

@@ -92,10 +92,16 @@ TEST_F(RateCommandTest, OperationsThatHadNotBegunAreCountedAndSaid) {
     EXPECT_NE(text.find("! point-read, 2 thr fell behind: "), std::string::npos) << text;
     EXPECT_NE(text.find("operations due had not begun"), std::string::npos) << text;
   }
-  const CommandResult easy = Run(std::string(kSmall) + "--rate 500");
-  ASSERT_EQ(easy.code, 0) << easy.err;
-  EXPECT_EQ(easy.out.find("fell behind"), std::string::npos) << easy.out;
-  EXPECT_EQ(Json("run.json")["runs"].back()["phases"].back()["target_rate"], 500);
+  // A busy machine may keep clients from an easy rate, too, but not in each of several runs.
+  std::string easy;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const CommandResult result = Run(std::string(kSmall) + "--rate 500");
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(Json("run.json")["runs"].back()["phases"].back()["target_rate"], 500);
+    easy = result.out;
+    if (easy.find("fell behind") == std::string::npos) return;
+  }
+  ADD_FAILURE() << easy;
 }
 
 TEST_F(RateCommandTest, WhatCannotBeSearchedIsRefused) {

@@ -206,7 +206,7 @@ TEST_P(FailedLazySyncTest, NoCommitIsAcknowledgedAfterIt) {
   };
   refuse(true);
   const auto commit_on = [&] {
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < 60000; ++i) {
       Put("k" + std::to_string(i), "v");
       std::this_thread::sleep_for(milliseconds(1));
     }

@@ -59,6 +59,10 @@ TEST_F(RunnerTest, AnOpenLoopKeepsItsRateAndCountsWaitingFromTheIntendedStart) {
   EXPECT_GT(late.ops[0].intended.Percentile(0.5), 5 * late.ops[0].latency.Percentile(0.5));
 }
 
+// Returns how many operations two threads can perform in the phase when each takes a millisecond or
+// more. A busy machine may end a phase late.
+double MostOperations(const PhaseResult& phase) { return 2 * (phase.seconds * 1000 + 1); }
+
 TEST_F(RunnerTest, WhatWasDueAndHadNotBegunIsCountedWhenThePhaseEnds) {
   Load(1, 100);
   engine_.pause_ns = 1000000;
@@ -73,7 +77,7 @@ TEST_F(RunnerTest, WhatWasDueAndHadNotBegunIsCountedWhenThePhaseEnds) {
     // deviate by four of its standard deviations.
     const uint64_t due = arrivals == Arrivals::kEven ? 3000 : 2780;
     EXPECT_GE(late.operations() + late.undone.count(), due);
-    EXPECT_LE(late.operations(), 600u);
+    EXPECT_LE(static_cast<double>(late.operations()), MostOperations(late));
     EXPECT_GE(late.undone.max_ns(), 150000000u) << "the oldest has waited for long";
     EXPECT_GE(late.backlog_seconds, 0.15);
     // The latency from the intended start must include every operation that was due, with the time
@@ -120,7 +124,7 @@ TEST_F(RunnerTest, WhatMixgraphsSineMadeDueIsCountedWhenThePhaseEnds) {
   const PhaseResult late =
       RunPhase(engine_, *FindWorkload("mixgraph").make(dataset_, options), phase);
   EXPECT_TRUE(late.knows_undone);
-  EXPECT_LE(late.operations(), 600u);
+  EXPECT_LE(static_cast<double>(late.operations()), MostOperations(late));
   EXPECT_NEAR(static_cast<double>(late.due_operations()), 10000 * late.seconds,
               1000 * late.seconds);
   EXPECT_EQ(late.ops[0].FromIntended().count(), late.due_operations());

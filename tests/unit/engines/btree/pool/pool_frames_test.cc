@@ -41,7 +41,7 @@ TEST(PoolFramesTest, NoMemoryIsMadeReadyForFramesThatComeBack) {
     // The dirty pages came up for eviction. The next miss wakes the cleaner, which writes them and
     // then looks whether memory is to be made ready.
     bring_in(kDirty + 1, false);
-    for (int i = 0; i < 1000 && pool.Counters().cleaned < kDirty; ++i) {
+    for (int i = 0; i < 60000 && pool.Counters().cleaned < kDirty; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     ASSERT_EQ(pool.Counters().cleaned, kDirty);
