@@ -52,13 +52,15 @@ struct EngineInfo {
   std::function<bool(const std::string& dir)> recognises;
   // These are the files that the engine makes in the directory of a database, as patterns: '#'
   // stands for one or more digits, '~' for one digit or letter A to F, '*' for any characters but
-  // '/', a character after '\' for itself, and so does the rest. A pattern that ends with '/' is a
-  // directory alone. Other files there are not the engine's, and --fresh leaves them alone.
+  // '/', a character after '\' for itself, and any other character for itself. A pattern that ends
+  // with '/' is a directory alone. Other files there are not the engine's, and --fresh leaves them
+  // alone.
   std::vector<std::string> files;
   // Returns the files that the tables of the database in `dir` are in, relative to it: those whose
   // names follow from the names of tables. They are the engine's, too, and each must be there. Does
-  // not open the database and changes nothing; call TableFilesIn (databases.h). Null when no such
-  // file must be there, as with RocksDB, whose files come and go.
+  // not open the database and changes nothing. Call TableFilesIn (databases.h) instead, which knows
+  // directories of several databases. Null when no such file must be there, as with RocksDB, whose
+  // files come and go.
   std::function<std::vector<std::string>(const std::string& dir)> table_files;
   // Throws Error (kUsage), which names the option and the accepted values, for a value that the
   // engine cannot honour in any directory. Opens and creates nothing. CheckEngineOptions calls it
@@ -85,7 +87,9 @@ struct EngineInfo {
   using Inspect = std::function<Inspection(const std::string& dir, const InspectOptions&)>;
   Inspect check, tree;
   // Rewrites the database in `dir`, which is not open, so that its files are as long as its rows
-  // need. The options are those to open it with. Call CompactDatabase. Null when the engine cannot.
+  // need. The options are those with which the database would be opened. Call CompactDatabase
+  // instead, which checks the options and the directory first. Null when the engine cannot compact
+  // a database.
   std::function<void(const std::string& dir, const EngineOptions&)> compact = nullptr;
   // Returns what the files of the database in `dir` tell. Does not open the database and changes
   // nothing. Throws Error: kUsage for a format that is newer than the engine, kCorruption for a
@@ -148,11 +152,12 @@ std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& di
                                    const EngineOptions& options);
 
 // Rewrites the database in `dir`, which must not be open, so that its files are as long as its rows
-// need; it needs space for a second one meanwhile. The options are those to open it with, and
-// `create` makes no difference. A crash leaves the old or the new database whole, and so does an
-// Error: kUsage when CheckEngineOptions refuses the options, when `dir` holds no database of the
-// engine or one that is open, and when the engine cannot do it; kIo and kCorruption when a file
-// cannot be read or written; Stopped (device/os/signal_guard.h) when a signal asks for an end.
+// need. Meanwhile it takes space for a second database. The options are those with which the
+// database would be opened; `create` makes no difference. A crash leaves the old or the new
+// database whole, and so does an Error: kUsage when CheckEngineOptions refuses the options, when
+// `dir` holds no database of the engine or one that is open, and when the engine cannot compact a
+// database; kIo and kCorruption when a file cannot be read or written; Stopped
+// (device/os/signal_guard.h) when a signal asks for an end.
 void CompactDatabase(const EngineInfo& info, const std::string& dir, const EngineOptions& options);
 
 }  // namespace testbed

@@ -56,16 +56,17 @@ constexpr std::string_view kOwn[] = {"shared_buffers",
   RefuseEngineOption("postgres", option, value, why);
 }
 
-// Returns the name in the server option "name=value" in small letters and without hyphens, in place
-// of which the server takes an underscore.
+// Returns the name of the server option "name=value" in small letters, and with an underscore in
+// place of each hyphen.
 std::string NameOf(const std::string& option) {
   std::string name = option.substr(0, option.find('='));
   for (char& c : name) c = c == '-' ? '_' : LowerCase(c);
   return name;
 }
 
-// Splits "name=value;name=value" into options for the server, each with the name of NameOf. Throws
-// Error (kUsage) for an option that the run decides.
+// Splits "name=value;name=value" into options for the server, whose names are as NameOf returns
+// them. Throws Error (kUsage) for an option that the run decides, and for a part that is no
+// "name=value".
 std::vector<std::string> ServerOptions(const std::string& text) {
   std::vector<std::string> all;
   for (size_t at = 0; at <= text.size();) {
@@ -134,12 +135,13 @@ std::string ServerVersion(const std::string& server) {
   return version;
 }
 
-// Says whether the server's programs are looked for on this machine. Settings of any machine have
-// no programs, and their version is VersionOfName.
+// A Place says which machine the settings are for. The server's programs are looked for on this
+// machine alone. Settings for any machine have no programs, and the version of VersionOfName.
 enum class Place { kThisMachine, kAnyMachine };
 
-// Returns the version that `named`, of the option `server`, stands for: that of its release, else
-// its first. Where the name tells none, returns that of the newest release.
+// Returns the version that `named`, the value of the option `server`, stands for: the version of
+// the release of that name, or else the first version of that major version. For a value that tells
+// no version, returns the version of the newest release.
 Version VersionOfName(const std::string& named) {
   const Release* const release = FindRelease(named);
   const Version version = ParseVersion(release != nullptr ? release->name : named + ".0");

@@ -1,5 +1,5 @@
 // This header has the options that the engines of all servers have in common: the schema that the
-// tables are in, and those that only a server of the run's own can honour.
+// tables are in, and the options that only a server which the run starts can honour.
 #ifndef TESTBED_ENGINES_SQL_SERVER_OPTIONS_H_
 #define TESTBED_ENGINES_SQL_SERVER_OPTIONS_H_
 
@@ -18,8 +18,9 @@ namespace testbed {
                                      const std::string& value, const std::string& why);
 
 // Returns the option `schema`, which is "testbed" by default. Throws Error (kUsage) for a name that
-// would need quotation marks, and for a name that the server has for itself, as `is_servers` says.
-// `but` names these in the sentence, and may be empty.
+// would need quotation marks, and for a name that `is_servers` calls one of the server's own. The
+// text `but` ends the sentence of the error, and says which names are the server's; it may be
+// empty.
 std::string SchemaOption(const std::string& engine, const EngineOptions& options,
                          const std::function<bool(const std::string& schema)>& is_servers,
                          const std::string& but);

@@ -12,9 +12,10 @@
 // Of look-ups that are started together (StartAll), those whose pages are all in the pool go on by
 // turns before the others, while the processor fetches what they need next (CachedLookup).
 //
-// Look-ups are served in turn. Those that find their pages in the pool do not keep others waiting
-// whose read has ended, nor those that were set aside, nor for long those that need the thread for
-// themselves.
+// Look-ups are served in turn. Those that find their pages in the pool do not keep others waiting:
+// the thread looks after a few answers whether a read has ended, and tries those that were set
+// aside. A look-up that needs overflow pages or the change buffer runs, after all reads in flight
+// have ended, when every other slot may have been answered once.
 //
 // The interface is ReadQueue (engine.h). Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_STORE_READ_QUEUE_H_
@@ -65,12 +66,12 @@ class BtreeReadQueue : public ReadQueue {
     bool found = false;
   };
   void Run(uint32_t slot);
-  void LookUpByTurns(const Tree* tree);  // continues those in turns_ until each ends or gives up
+  void LookUpByTurns(const Tree* tree);  // continues turns_ until each look-up ends or gives up
   bool LeafHasNewest(const Tree* tree, std::string_view key) const;
   void TakeRead();                               // waits for a read and continues its look-up
-  void EndRead(const ReadRing::Ended& ended);    // continues the look-up, and those set aside
+  void EndRead(const ReadRing::Ended& ended);    // continues its look-up, tries aside_
   void RunAside();                               // tries the look-ups that were set aside
-  void RunAlone(std::deque<uint32_t>* waiting);  // runs the first; no read may be in flight
+  void RunAlone(std::deque<uint32_t>* waiting);  // runs its first; no read is in flight
   void KeepTurns();
 
   Store* const store_;
@@ -84,9 +85,10 @@ class BtreeReadQueue : public ReadQueue {
   // aside_ has the slots whose look-up was set aside, long_ those whose look-up needs overflow
   // pages or the change buffer, and again_ those that RunAside is trying.
   std::deque<uint32_t> aside_, long_, again_;
-  uint32_t answers_ = 0;              // number of answers since reads were last taken or looked for
-  uint32_t answers_since_try_ = 0;    // answers since those in aside_ were last tried
-  uint32_t answers_before_long_ = 0;  // answers since the first of long_ waits, or one was served
+  uint32_t answers_ = 0;            // answers since the thread last looked for reads that ended
+  uint32_t answers_since_try_ = 0;  // answers since the look-ups in aside_ were last tried
+  // Answers since the first look-up in long_ began to wait, or since one in long_ was served.
+  uint32_t answers_before_long_ = 0;
 };
 
 }  // namespace testbed::btree

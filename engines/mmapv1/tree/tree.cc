@@ -193,8 +193,8 @@ void Tree::Remove(TreePosition at) {
 
 bool Tree::ReplaceBySuccessor(TreePosition at) {
   TreePosition next = at;
-  // The position is followed by a child, so this is the first key below that child, and it has no
-  // child before it.
+  // The key at `at` has a child behind it. So Forward moves to the first key below that child,
+  // which has no child before it.
   if (!Forward(&next)) return false;
   const std::string key(Key(next));
   if (!BucketAt(at.bucket).Replace(files_, at.i, key, Record(next))) return false;
