@@ -117,7 +117,7 @@ void CheckLongestValue(const RunOptions& options, const Capabilities& can, size_
                   ValueSizesText(options.data), options.engine_name, can.max_value_size, longest));
 }
 
-// Throws Error (kUsage) when the keys are those of no file and no set, but of nearly a set's name.
+// Throws Error (kUsage) when `keys` names no file and no set of keys, but nearly a set.
 void CheckKeysName(const std::string& keys) {
   std::error_code error;
   if (keys.empty() || IsKeySet(keys) || std::filesystem::exists(keys, error) || error) return;
@@ -128,8 +128,10 @@ void CheckKeysName(const std::string& keys) {
                           kKeySets, guess));
 }
 
-// Returns the number of rows: of the keys of --keys, of --rows, or as many as --db-ratio asks for.
-// Checks the lengths of their keys and values, and whether the sizes of values are told.
+// Returns the number of rows: the number of keys in --keys, the value of --rows, or the number that
+// --db-ratio asks for. Throws Error (kUsage) when the engine takes no keys or values as long as the
+// longest, when nothing tells the sizes of values (CheckValueSizes), and when --rows is not the
+// number of keys or is too large.
 uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
   CheckValueSizes(options.data);
   if (options.data.order == KeyOrder::kFile) {

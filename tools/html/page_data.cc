@@ -20,10 +20,10 @@ namespace {
 
 using nlohmann::json;
 
-// The figures for which joined seconds keep the largest value. Other figures are added up.
+// Joined seconds keep the largest value of these figures. Figures in neither list are added up.
 const std::set<std::string> kLargest = {"p50_us", "p99_us", "max_us", "resident_bytes"};
-// The figures for which joined seconds keep the value of the last one. The parts of the memory are
-// stacked: the largest of each would be of different moments, and together more than --ram.
+// Joined seconds keep the last value of these figures. The page stacks the parts of the memory:
+// their largest values would be of different moments, and together more than --ram.
 const std::set<std::string> kLast = {"end_seconds", "process_memory_bytes", "page_cache_bytes",
                                      "kernel_memory_bytes"};
 
@@ -32,7 +32,8 @@ double NumberOf(const json& object, const std::string& name) {
   return at != object.end() && at->is_number() ? at->get<double>() : NAN;
 }
 
-// Joins a figure of the seconds [from, to) of the series.
+// Returns the value of a figure for the seconds [from, to) of the series, which are joined; null
+// when it is not known.
 json Joined(const json& series, const std::string& name, size_t from, size_t to) {
   if (to - from == 1 || kLast.contains(name)) return series[to - 1].value(name, json());
   double all = 0;
@@ -43,7 +44,9 @@ json Joined(const json& series, const std::string& name, size_t from, size_t to)
   return std::isfinite(all) ? json(all) : json();
 }
 
-// Returns a list of objects with names, such as "by_operation", as columns by name and figure.
+// Returns a figure of the objects in a list of each second, such as "by_operation", as one column
+// for each name. Joins `step` seconds: keeps the largest value with `largest`, and adds the values
+// up without it.
 json NamedColumns(const json& series, const char* list, const char* figure, bool largest,
                   size_t step) {
   std::map<std::string, std::vector<double>> columns;
@@ -113,8 +116,9 @@ json SeriesColumns(const json& series) {
   return columns;
 }
 
-// Returns the latency in microseconds that stands for a bucket of a histogram, as it does in the
-// percentiles of a document: the middle, and not the least nanoseconds, which the bucket has.
+// Returns the latency in microseconds that stands for a bucket of a histogram: the middle of the
+// bucket, as in the percentiles of a document. `least` is the bucket's least latency in
+// nanoseconds.
 double BucketUs(const json& least) {
   if (!least.is_number_unsigned()) return least.get<double>() / 1000;  // a damaged document
   const size_t bucket = Histogram::BucketOf(least.get<uint64_t>());
@@ -154,8 +158,8 @@ json PercentilesCurve(const json& us, double count) {
   return curve;
 }
 
-// Puts the curve of an operation's latency in the place of its histograms. Of an operation of an
-// open loop it is the latency from the intended start.
+// Puts the curve of an operation's latency in the place of its histograms. In an open loop, that is
+// the latency from the intended start.
 void PutLatencyCurve(json* operation) {
   const auto curve = [operation](const char* latency, const char* histogram) {
     const json& us = operation->at(latency);

@@ -22,14 +22,15 @@
 
 namespace testbed {
 
-// Returns the text of a line. `total` is an estimate: where more was read than that, all was.
+// Returns the text of a line. `total` is an estimate: when more bytes were read than that, the text
+// says that all were.
 std::string CopyProgressText(double seconds, uint64_t read_bytes, uint64_t total);
 
 class CopyProgress {
  public:
   CopyProgress(const std::string& what, uint64_t total, ProgressOptions options);
-  // Takes the bytes that were read from `read_bytes`, which a thread of the object calls every
-  // `interval`, but not before two of them are over.
+  // A thread of the object calls `read_bytes` for the number of bytes that were read so far. It
+  // calls it every `interval`, for the first time after two intervals.
   CopyProgress(const std::string& what, uint64_t total, ProgressOptions options,
                std::function<uint64_t()> read_bytes, std::chrono::milliseconds interval);
   // Removes the line from the terminal.

@@ -26,7 +26,7 @@ struct Answers {
   std::atomic<uint64_t> same{0}, other{0}, unknown{0};
 };
 
-// The state that all clients of a phase share.
+// A ReplayPhase is the state that all clients of a phase share.
 struct ReplayPhase {
   const TraceFile& file;
   const Dataset& dataset;
@@ -35,7 +35,7 @@ struct ReplayPhase {
   bool rows_of_dataset = false;
   bool rows_of_replay_load = false;  // a ValueMaker made all values of all tables
   static constexpr TableId kNoTable = UINT32_MAX;
-  TableId main_table = kNoTable;  // the engine's; kNoTable when the trace does not name it
+  TableId main_table = kNoTable;  // id in the engine; kNoTable when the trace lacks it
   Answers answers;
   std::unique_ptr<RowPresence> presence;  // null when it is not known which rows exist
 };
@@ -61,7 +61,7 @@ class ReplayClient : public Client {
     size_t n = 0, bytes = 0;
     while (n < max && bytes < kBatchBytes && stream_.Next(&steps_[n].operation)) {
       if (phase_.options.by_key && !Mine(steps_[n].operation)) {
-        if (StopRequested()) break;  // all further operations may be other threads' ones
+        if (StopRequested()) break;  // other threads may have all further operations
         continue;
       }
       steps_[n].values = bytes;
@@ -98,10 +98,10 @@ class ReplayClient : public Client {
 
   bool Kept() const override { return kept_.kept(); }
 
-  // Returns whether the rows that the operation found have values of their own, for rows of a data
-  // set or of replay-load: the row of a get that was the last call, those of multi-gets, and those
-  // whose values a cursor gave. Whether a row exists is not checked, because it depends on the
-  // other clients.
+  // Returns whether each row that the operation found has its own value. Checks rows of a data set
+  // or of replay-load: the row of a get that was the last call, the rows of multi-gets, and the
+  // rows whose values a cursor gave. Does not check whether a row exists, because that depends on
+  // the other clients.
   bool Verify(size_t) override {
     if (!phase_.rows_of_dataset && !phase_.rows_of_replay_load) return true;
     bool right = checked_.key.empty() || IsOwn(checked_.key, checked_.value);
@@ -360,8 +360,8 @@ class ReplayClient : public Client {
   struct Checked {
     std::string_view key, value;
   };
-  // The multi-get under way. A lambda that captures only `this` reads it, because a std::function
-  // then allocates nothing.
+  // Asked is the multi-get under way. A lambda that captures only `this` reads it, because a
+  // std::function then allocates nothing.
   struct Asked {
     const std::string_view* keys = nullptr;
     const TraceAnswer* answers = nullptr;
@@ -375,8 +375,8 @@ class ReplayClient : public Client {
   ValueMaker values_;
   std::vector<char> buffer_;
   Step steps_[kBatch];
-  // By number of a client in the trace, and by the client's numbers of cursors. A thread may
-  // perform several clients.
+  // cursors_[client][cursor] is the place of a cursor. The trace gives both numbers; each client
+  // numbers its own cursors. A thread may perform several clients.
   std::vector<std::vector<Place>> cursors_;
   WalkLengths lengths_;
   Checked checked_;  // the last get, if no call came after it

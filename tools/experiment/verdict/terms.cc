@@ -141,13 +141,15 @@ std::optional<Term> Comparison(const std::string& text) {
   return std::nullopt;
 }
 
-// Returns by how much the term is more than sure; a negative number when it is not sure.
+// Returns how far the term's share of draws is beyond the share that makes it sure. The number is
+// negative when the term is not sure.
 double Margin(const DecisiveTerm& term, bool truth) {
   return truth ? term.share - term.asked : term.asked - term.share;
 }
 
 // Returns the term that decides whether `term` is true (`truth`) or false for sure at this level.
-// *certainty is the certainty of the term's first kOne, and is advanced past the term.
+// *certainty points to the certainty of the first kOne in the term. The function moves it past the
+// term.
 DecisiveTerm DecisiveAt(const Term& term, bool truth, double level, const Certainty** certainty) {
   if (term.kind == Term::kOne) {
     const Certainty& one = *(*certainty)++;

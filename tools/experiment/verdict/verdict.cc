@@ -35,8 +35,8 @@ std::string Missing(const ResultSet& results, const std::vector<std::string>& en
   return missing.empty() ? "" : fmt::format("engine {}", fmt::join(missing, ", "));
 }
 
-// Returns the axes in which the cells of the groups differ, but for those over which the mean is
-// taken: there each group has the same labels.
+// Returns the axes in which the cells of the groups differ. An axis over which the mean is taken is
+// left out, because each group has the same labels there.
 std::string OpenAxes(const std::vector<Cell>& cells, const Statement::Groups& groups) {
   std::vector<std::string> open;
   for (const auto& [axis, label] : cells[groups[0][0]].labels) {
@@ -51,8 +51,8 @@ std::string OpenAxes(const std::vector<Cell>& cells, const Statement::Groups& gr
   return fmt::format("{}", fmt::join(open, ", "));
 }
 
-// Returns the names of the systems that stand in for the published one; an empty string when a part
-// is of the published one.
+// Returns the names of the systems that stand in for the published one, when all parts are about
+// stand-ins; an empty string when a part is about the published system.
 std::string StandInsAlone(const std::vector<PartVerdict>& parts) {
   std::set<std::string> names;
   for (const PartVerdict& part : parts) {
@@ -233,19 +233,21 @@ class Checker {
     }
   }
 
-  // What resampled figures tell of a statement: that it holds, that it does not, or neither.
+  // Resampled is what resampled figures tell of a statement: that it holds, that it does not, or
+  // neither.
   struct Resampled {
     PartVerdict::Outcome outcome = PartVerdict::kCannotTell;
     Certainty whole;
     std::vector<Certainty> terms;
-    bool holds = false, fails = false;  // the whole, which a term may leave undecided
+    bool holds = false, fails = false;  // of the whole; a term may leave it open
     bool Told() const { return outcome != PartVerdict::kCannotTell; }
   };
 
   Resampled Resample(const Statement& statement, const std::vector<Measured>& figures) const {
     const size_t looks = results_.looks().size();
     const double sure = SureAtLook(looks);
-    // Later looks have stricter levels, and so more draws: about 50 are expected beyond the level.
+    // Later looks have stricter levels, so they take more draws: about 50 draws are expected beyond
+    // the level.
     const int draws =
         looks < 2 ? kResamples
                   : static_cast<int>(std::clamp(50 / (1 - sure), 2.0 * kResamples, 200000.0));
@@ -272,7 +274,7 @@ class Checker {
 
   // Returns how closely the statement's metrics are known; an empty string when none has a grain.
   std::string GrainsText(const Statement& statement, const std::vector<Measured>& figures) const {
-    std::map<std::string, double> grains;  // by metric, the largest
+    std::map<std::string, double> grains;  // largest grain, by metric
     for (size_t i = 0; i < figures.size(); ++i) {
       double& grain = grains[statement.figures()[i].metric];
       grain = std::max(grain, figures[i].grain);
