@@ -1,6 +1,6 @@
-// Tests the journal of mmapv1 on a full disk, where its only file is written from its beginning
-// again when the data files have all that it holds. A power cut at any call of that must lose
-// nothing.
+// Tests the journal of mmapv1 on a full disk. The journal can make no other file there, so it
+// writes its only file from the beginning again once the data files have all sections in it. A
+// power cut at any call must lose nothing.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ class JournalFullDiskTest : public testing::Test {
     options_.io = IoMode::kMmap;
     options_.durability = Durability::kSync;
     options_.extra = {{"journal_file_size", "1M"}};
-    // snappy cannot make it smaller.
+    // snappy cannot make random bytes shorter.
     std::mt19937_64 random(301);
     for (char& c : body_) c = static_cast<char>(random());
   }
@@ -41,15 +41,16 @@ class JournalFullDiskTest : public testing::Test {
     return dir;
   }
   Settings MakeOwnSettings() const { return MakeSettings(options_); }
-  // Appends sections until the next one needs another file, and leaves no space for that.
+  // Appends sections until the next one needs another file, and leaves the disk no space for a
+  // file.
   void Fill(Journal* journal, FailingDisk* disk, const std::string& dir) {
-    const uint64_t section = kJournalFileBytes / 5;  // no less than a section has
+    const uint64_t section = kJournalFileBytes / 5;  // at least the length of a section
     while (journal->written_bytes() + section <= kJournalFileBytes) last_ = journal->Append(body_);
     uint64_t used = 0;
     for (const auto& entry : fs::directory_iterator(dir)) used += entry.file_size();
     disk->Limit(used);
   }
-  // Appends a section. The data files have all before when the journal asks for a flush.
+  // Appends a section. When the journal asks for a flush, the data files have all earlier sections.
   void Append(Journal* journal) {
     last_ = journal->Append(body_, [&] { journal->Flushed(last_, journal->written_bytes()); });
   }

@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 class Mmapv1DamageTest : public Mmapv1Test {
  protected:
   // Makes a closed database of several data files in database_. With `crashed` its files are those
-  // of an open database, as a crash leaves them, so that rows have to be replayed from the journal:
-  // all of them, or with `flushed` one, which the first data file then lacks.
+  // of an open database, as a crash leaves them, so an opening has to replay rows from the journal.
+  // It has to replay all rows, or, with `flushed`, the one row that the first data file lacks.
   void MakeDatabase(bool crashed, bool flushed = false) {
     const std::string live = dir_ + "/live", old = dir_ + "/old";
     {
@@ -97,7 +97,7 @@ TEST_F(Mmapv1DamageTest, AFileThatWasCutOrIsAnothersIsAnError) {
   ExpectRefused("another file in its place");
 }
 
-// A file without a header that holds nothing is accepted (undone_files_test.cc). This one holds
+// A file that has no header and holds nothing is accepted (undone_files_test.cc). This one holds
 // rows.
 TEST_F(Mmapv1DamageTest, AFileThatLostItsHeaderIsAnError) {
   for (const bool crashed : {false, true}) {

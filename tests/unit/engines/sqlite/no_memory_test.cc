@@ -37,7 +37,8 @@ class SqliteNoMemoryTest : public testing::Test {
   std::string dir_;
 };
 
-// A statement that stays on its row would have all later reads of the session see what it saw.
+// A statement that stays on its row keeps the state of the database that it has read. All later
+// reads of the session would see that state.
 TEST_F(SqliteNoMemoryTest, AReadThatFailsLeavesTheNextOnesTheNewestCommit) {
   EngineOptions options = DefaultEngineOptions(FindEngine("sqlite"));
   options.durability = Durability::kNone;
@@ -45,8 +46,8 @@ TEST_F(SqliteNoMemoryTest, AReadThatFailsLeavesTheNextOnesTheNewestCommit) {
   const TableId table = engine->OpenTable("t");
   const std::unique_ptr<Session> writer = engine->NewSession();
   std::string_view value;
-  // The connection of this session, with its statement, is that of the later ones, which so need
-  // memory for the value alone.
+  // This session makes a connection and a statement, which the later sessions get in turn. So their
+  // reads need memory for the value alone.
   writer->Put(table, "k", "");
   ASSERT_TRUE(engine->NewSession()->Get(table, "k", &value));
   int failures = 0;
@@ -71,7 +72,7 @@ TEST_F(SqliteNoMemoryTest, AReadThatFailsLeavesTheNextOnesTheNewestCommit) {
   EXPECT_GT(failures, 0);
 }
 
-// The commit is made, so the turn to write must be passed on, and not stay with its session.
+// The commit is made, so the session must pass its turn to write on.
 TEST_F(SqliteNoMemoryTest, ACommitWhoseCheckpointFailsPassesTheTurnOn) {
   EngineOptions options = DefaultEngineOptions(FindEngine("sqlite"));
   options.durability = Durability::kNone;
@@ -83,7 +84,7 @@ TEST_F(SqliteNoMemoryTest, ACommitWhoseCheckpointFailsPassesTheTurnOn) {
   bool failed = true;
   for (int64_t allocations = 0; failed && allocations < 100; ++allocations) {
     SCOPED_TRACE(allocations);
-    // In each new thread some objects are made anew.
+    // Each thread has some objects of its own, so a new thread makes them anew.
     std::thread([&] {
       session->Put(table, "small", "");  // begins the log anew
       FailingNew::Set(allocations);
@@ -105,7 +106,7 @@ TEST_F(SqliteNoMemoryTest, ACallbackReturnsACodeAndThrowsNothing) {
   sqlite3_vfs* const callbacks = ::sqlite3_vfs_find(vfs.name());
   ASSERT_NE(callbacks, nullptr);
   const std::string file = sqlite::JournalFile(dir_), loop = dir_ + "/loop";
-  std::filesystem::create_symlink("loop", loop);  // cannot be examined
+  std::filesystem::create_symlink("loop", loop);  // a link to itself cannot be examined
   FailingNew::Set(0);
   EXPECT_EQ(callbacks->xDelete(callbacks, file.c_str(), 0), SQLITE_NOMEM);
   EXPECT_TRUE(FailingNew::Clear());

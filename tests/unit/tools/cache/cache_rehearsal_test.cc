@@ -86,8 +86,8 @@ TEST(CacheRehearsalTest, ACacheThatStaysHalfEmptyIsNotMadeLarger) {
   EXPECT_EQ(Find(&engine), 95);
 }
 
-// The run fails when the cache is too small for its transactions. The search must end then, without
-// choosing such a share.
+// A run fails when the cache is too small for its transactions. The search must then end, and must
+// not choose such a share.
 TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
   const auto rehearse = [](double least) {
     double chosen = 0;
@@ -106,8 +106,8 @@ TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
   EXPECT_THROW(rehearse(60), Error) << "the first already is";
 }
 
-// A stop that counted as a share that is too small ended the search with a share that the user's
-// stop had chosen, or with another error.
+// Once, a stop by the user counted as a failure of a share that is too small. The search then went
+// on and chose a share, or ended with another error.
 TEST(CacheRehearsalTest, AStopEndsTheSearchWhicheverRehearsalItComesIn) {
   for (const size_t whole : {0, 1, 2}) {
     size_t done = 0;

@@ -1,4 +1,4 @@
-// Tests which phases the figures of a run as a whole are of.
+// Tests from which phases the figures of a whole run are computed.
 #include "tools/experiment/figures.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@ json Phase(const std::string& name, const std::string& kind, double rate, double
           {"memory", {{"held_mean", held}, {"held_most", held}, {"limit", 100}}}};
 }
 
-// The walk of a whole database fills the page cache, which the work before it may not need.
+// A check walks through the whole database, which fills the page cache. The work that was measured
+// before the check may need much less memory.
 TEST(FiguresTest, ACheckOfTheDatabaseIsNotWhatWasMeasured) {
   json run;
   run["phases"] =

@@ -107,7 +107,7 @@ TEST(PageDataTest, APercentileIsToldByTenOperationsThatTookLonger) {
   EXPECT_THAT(Answers(document), HasSubstr("half took up to 10 µs, the slowest 100 µs."));
   Mixed(document)["operations"] = json::array({SmallOperation("mixed", 3)});
   EXPECT_THAT(Answers(document), HasSubstr("; the slowest took 100 µs."));
-  // Of the operations of an open loop, those that had not begun count, too.
+  // In an open loop, the operations that had not begun count, too.
   json open = OpenLoop();
   Mixed(open)["operations"][0]["latency_from_intended_us"]["count"] = 2000;
   EXPECT_THAT(Answers(open), HasSubstr("99 % up to 990 ms"));
@@ -118,7 +118,7 @@ TEST(PageDataTest, APercentileIsToldByTenOperationsThatTookLonger) {
 
 TEST(PageDataTest, TheRateBesideATargetIsThatOfItsClients) {
   json document = OpenLoop();
-  Mixed(document)["clients_rate"] = 31;  // a writer without a target did the others of `rate`
+  Mixed(document)["clients_rate"] = 31;  // `rate` has a writer without a target, too
   EXPECT_THAT(Answers(document), HasSubstr("31 operations a second, of 3,000 asked for"));
   Mixed(document)["clients_rate"] = 1;
   EXPECT_THAT(Answers(document), HasSubstr("1 operation a second, of 3,000 asked for"));
@@ -335,7 +335,7 @@ TEST(PageDataTest, EachEngineHasALookOfItsOwn) {
   }
 }
 
-// The page said of every stand-in that it is not counted, also where a finding has nothing else.
+// Once, the page said of each stand-in that it is not counted, even where all are stand-ins.
 TEST(PageDataTest, StandInsAloneAreCounted) {
   const auto text = [](const std::string& on_stand_in, const std::string& stand_in) {
     json finding, part;
@@ -374,8 +374,8 @@ size_t DifferentLooks(const std::string& axis, const json& labels) {
   return different.size();
 }
 
-// Two releases of an engine, or two engines of an extension, had the same colour, dash and symbol;
-// so had the first curve and the eighth.
+// Once, two releases of an engine, or two engines of an extension, had the same colour, dash and
+// symbol. So had the first curve and the eighth.
 TEST(PageDataTest, EachCurveOfAPlotHasALookOfItsOwn) {
   json engines = {"rocksdb@9.9.3", "rocksdb", "rocksdb@10.4.2", "btree"}, settings;
   for (int i = 0; i < 20; ++i) engines.push_back("extension" + std::to_string(i));
@@ -400,7 +400,7 @@ std::vector<std::string> PlotNames(const std::string& file, const json& document
   return json::parse(names).get<std::vector<std::string>>();
 }
 
-// The plots of a file with a long name were called "sss", "sss_2", "sss_3" and so on.
+// Once, the plots of a file with a long name were called "sss", "sss_2", "sss_3" and so on.
 TEST(PageDataTest, ThePlotsOfALongNameSayWhatTheyShow) {
   json document = SmallDocument();
   Mixed(document)["name"] = std::string(300, 'm');
@@ -411,8 +411,8 @@ TEST(PageDataTest, ThePlotsOfALongNameSayWhatTheyShow) {
   for (const std::string& name : names) EXPECT_LE(name.size(), 120u) << name;
 }
 
-// The seconds of the small document have no median. Such a document had no plot at all, and its
-// page said that no run writes it.
+// The seconds of the small document have no median. Once, such a document had no plot at all, and
+// its page said that no run writes it.
 TEST(PageDataTest, AFigureThatTheSecondsLackIsLeftOut) {
   EXPECT_THAT(PlotNames("run.json", SmallDocument()), testing::Contains("run_mixed_time"));
   const std::string lines = EvaluateOnPage(
@@ -427,7 +427,7 @@ TEST(PageDataTest, AFigureThatTheSecondsLackIsLeftOut) {
             "1");
 }
 
-// The largest of each part were joined, which together were more than the budget.
+// Once, joined seconds had the largest value of each part, together more than the budget.
 TEST(PageDataTest, JoinedSecondsHaveTheMemoryOfOneMoment) {
   json document = SmallDocument(), series = json::array();
   for (int i = 1; i <= 2400; ++i) {
@@ -443,7 +443,7 @@ TEST(PageDataTest, JoinedSecondsHaveTheMemoryOfOneMoment) {
   EXPECT_EQ(joined["page_cache_bytes"][0], 70);
 }
 
-// Only the first 40 stalls were shaded, and the first had the label.
+// Once, only the first 40 stalls were shaded, and the first one had the label.
 TEST(PageDataTest, TheLongestOfManyStallsIsMarked) {
   json phase;
   json& series = phase["series"];
@@ -465,7 +465,7 @@ TEST(PageDataTest, TheLongestOfManyStallsIsMarked) {
   EXPECT_EQ(shaded.back(), json::array({192, "stall 192–199 s"}));
 }
 
-// The page of a sweep began with "This experiment has no findings to judge."
+// Once, the page of a sweep began with "This experiment has no findings to judge."
 TEST(PageDataTest, ASweepIsAnsweredByItsBestFigure) {
   json best, other, row, table, experiment;
   best["mark"] = "best";
@@ -505,7 +505,7 @@ TEST(PageDataTest, ASweepIsAnsweredByItsBestFigure) {
   EXPECT_EQ(answers(), R"(["engine=btree: p99 us 12.5 us."])");
 }
 
-// An engine named as a node of the picture made a circle of it, which cannot be drawn.
+// Once, an engine with the name of another node made a circle, which cannot be drawn.
 TEST(PageDataTest, AnEngineMayHaveTheNameOfAnotherNode) {
   const json phase = json::parse(R"({"user_bytes_written": 100, "account": {"causes": [
       {"name": "insert", "ground": "foreground", "file": {"write_bytes": 9},
@@ -521,7 +521,7 @@ TEST(PageDataTest, AnEngineMayHaveTheNameOfAnotherNode) {
             R"(["device","keys and values","insert","data files","stayed in the page cache"])");
 }
 
-// The page told of "1 rows", "1 reads" and "1 findings".
+// Once, the page told of "1 rows", "1 reads" and "1 findings".
 TEST(PageDataTest, OneOfAThingHasNoPlural) {
   const auto page = [](const std::string& expression) {
     return EvaluateOnPage(json(), expression);
@@ -562,7 +562,7 @@ TEST(PageDataTest, FiguresPerOperationAreOfTheRunAlone) {
            "testbed.levels(phase, 'read').map(function (l) { return l.name + ' ' + l.calls; })");
   EXPECT_THAT(levels, HasSubstr("device, of this run 40"));
   EXPECT_THAT(levels, HasSubstr("device, in all 57"));
-  // Whose a request is tells its file, and not the name of the thread.
+  // The file of a request tells whether the request is the run's. The name of the thread does not.
   account["other_threads"] = json::parse(R"([
       {"thread": "old", "kind": "data", "kernel": {"write_bytes": 300}},
       {"thread": "kworker/1:1", "kind": "other-file", "kernel": {"write_bytes": 20}}])");

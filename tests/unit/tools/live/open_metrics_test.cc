@@ -19,8 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-// The samples of a text, by name and labels. Every rule of the format that the text breaks is a
-// failure of the test (OpenMetrics 1.0, "ABNF" and "Overall Structure").
+// A StrictParser has the samples of a text, by name and labels. Every rule of the format that the
+// text breaks is a failure of the test (OpenMetrics 1.0, "ABNF" and "Overall Structure").
 class StrictParser {
  public:
   explicit StrictParser(const std::string& text) {
@@ -92,7 +92,7 @@ class StrictParser {
     }
     const double value = std::stod(parts[7]);
     if (type_ == "counter") {
-      EXPECT_GE(value, 0) << line;  // which NaN is not, either
+      EXPECT_GE(value, 0) << line;  // fails for NaN, too
     }
     EXPECT_TRUE(samples_.emplace(parts[1].str() + all, value).second) << "twice: " << line;
   }
@@ -167,7 +167,7 @@ TEST(OpenMetricsTest, CountersGrowOverPhasesAndGaugesAreOfTheOneUnderWay) {
   EXPECT_EQ(between.Value(Sample("testbed_operations_total", R"(operation="point-read")")), 144);
   EXPECT_FALSE(between.Has("testbed_operations_per_second"));
   EXPECT_FALSE(between.Has("testbed_report_age_seconds"));
-  metrics.Begin({"btree", 8}, "mixed", 5);  // of the next run
+  metrics.Begin({"btree", 8}, "mixed", 5);  // a phase of the next run
   metrics.Add(ASecond(1, 10), 6);
   EXPECT_EQ(StrictParser(metrics.Text(6))
                 .Value(Sample("testbed_operations_total", R"(operation="point-read")")),

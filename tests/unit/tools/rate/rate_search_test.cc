@@ -17,7 +17,8 @@ using testing::HasSubstr;
 const OpKind kRead = DefineOp("point-read", Ground::kForeground);
 const OpKind kWrite = DefineOp("update", Ground::kForeground);
 
-// Returns a phase of `seconds` with so many operations of each latency, in nanoseconds.
+// Returns a phase of `seconds`. Each pair of `latencies` is a latency in nanoseconds and the number
+// of operations that took it.
 PhaseResult Part(double seconds, const std::vector<std::pair<uint64_t, uint64_t>>& latencies,
                  OpKind op = kRead) {
   PhaseResult part;
@@ -34,8 +35,8 @@ PhaseResult Part(double seconds, const std::vector<std::pair<uint64_t, uint64_t>
   return part;
 }
 
-// The p-th percentile of the response time of a queue with random arrivals and service times whose
-// mean is 1 / capacity (M/M/1): -ln(1 - p) / (capacity - rate).
+// A Queue has random arrivals, and random service times whose mean is 1 / capacity (M/M/1). The
+// p-th percentile of its response time is -ln(1 - p) / (capacity - rate).
 struct Queue {
   double capacity = 0, service_ns = 0;
   int tried = 0;
@@ -70,11 +71,12 @@ FoundRate Search(
 TEST(RateSearchTest, FindsTheRateAtWhichTheLimitIsMetWithin5Percent) {
   Queue queue{.capacity = 20'000};
   for (const double rate : {15'000.0, 9'000.0, 2'000.0, 500.0}) {
-    // The limit that the queue just meets at that rate.
+    // This is the limit that the queue just meets at that rate.
     const double us = -std::log(0.01) / (queue.capacity - rate) * 1e6;
     const FoundRate found = Search(&queue, "p99 < " + std::to_string(us) + "us");
     ASSERT_EQ(found.outcome, Outcome::kFound) << found.Sentence();
-    // A histogram knows a latency within 1/64; near the capacity that is much of the rate.
+    // A histogram knows a latency within 1/64. The lower the rate, the larger is the error of the
+    // rate that follows from this.
     const double slack = 1 + 2.0 / 64 * (queue.capacity - rate) / rate;
     EXPECT_LE(found.rate, rate * slack);
     EXPECT_GE(found.rate, rate / slack / 1.06);
@@ -216,8 +218,8 @@ TEST(RateStepTest, PartsAddUpAndTellWhenAMissIsCertain) {
   EXPECT_TRUE(step.MissesForSure(limit, 10'000));
 }
 
-// The bucket of these times has its middle above the limit. Once, a step whose operations all met
-// the limit ended early as a miss, and had all of them in the column `slower`.
+// The middle of the bucket of these latencies is above the limit. Once, a step whose operations all
+// met the limit ended early as a miss, and had all of them in the column `slower`.
 TEST(RateStepTest, WhatIsSlowerAgreesWithThePercentile) {
   const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
   RateStep step{.target = 1'000};

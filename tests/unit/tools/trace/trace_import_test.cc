@@ -195,7 +195,7 @@ TEST_F(TraceImportTest, ALineWithoutEndIsRefusedWhileItIsRead) {
   EXPECT_EQ(Import("key\n" + longest + "\n" + longest), 2u) << "with and without its end";
 }
 
-// A reader holds a block of each client, and an import has a buffer for each.
+// A reader holds one block for each client, and an import has one buffer for each client.
 TEST_F(TraceImportTest, TheBlocksOfManyClientsAreSmaller) {
   std::string text = "key,client\n";
   for (int i = 0; i < 3000; ++i) text += std::to_string(i % 100) + std::string(20, 'k') + ",one\n";
@@ -249,7 +249,7 @@ TEST_F(TraceImportTest, WrongLinesAreNamed) {
   EXPECT_THAT(Refusal("key,\"time\na,1\n"), HasSubstr("line 1: has a quote that does not end"));
   EXPECT_THAT(Refusal("key,time,key\na,1,b\n"), HasSubstr("line 1: names the column key twice"));
   EXPECT_THAT(Refusal(""), HasSubstr("input line 1: is no header"));
-  // Times in microseconds, and one that is 0 for want of a clock.
+  // The first times are in microseconds. Then a time is 0, as its program had no clock.
   EXPECT_THAT(Refusal("key,time\na,1700000000000000\n"), HasSubstr("give times in seconds"));
   EXPECT_THAT(Refusal("key,time\na,0\nb,1700000000\n"), HasSubstr("line 3: its time is more than"));
   EXPECT_THAT(Refusal("key\n"), HasSubstr("holds no operations"));
@@ -305,8 +305,8 @@ std::string RocksdbRecord(uint8_t kind, const std::string& payload) {
   return record + payload;
 }
 
-// Returns the payload of a get of a key of `bytes` bytes: a map of the parts that it has, the
-// column family, the key.
+// Returns the payload of a get of a key of `bytes` bytes: a bit map of the parts that follow, the
+// column family, and the key.
 std::string RocksdbGet(size_t bytes) {
   std::string payload(1, static_cast<char>(1 << 2 | 1 << 3));
   payload.append(7 + 4, '\0');
@@ -360,7 +360,7 @@ TEST_F(TraceImportTest, AShareOfTheKeysIsTakenOutOfMultiGets) {
       client.Begin(0, i);
       client.MultiGet(0, keys, std::vector<FoundRow>(kEach));
       client.End();
-      client.Begin(1, i);  // a transaction stays as it is, or goes
+      client.Begin(1, i);  // a transaction is kept or left out as a whole
       client.Call(TraceCallKind::kBegin);
       client.MultiGet(0, keys, std::vector<FoundRow>(kEach));
       client.Call(TraceCallKind::kCommit);
@@ -447,7 +447,8 @@ TEST_F(TraceImportTest, TheMeanOfWholeSecondsIsNotAboveTheBusiestSecond) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// The memory that tells of the longer trace is the peak, which the shorter one sets before.
+// A process tells only the peak of its memory. The shorter trace sets the peak first, so the longer
+// trace raises it only when its figures take more memory.
 TEST_F(TraceImportTest, FiguresOfALongTraceTakeNoMoreMemory) {
   constexpr int kOperations = 150000;
   const auto peak_after = [this](int operations_of_second) {

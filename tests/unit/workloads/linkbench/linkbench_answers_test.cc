@@ -31,8 +31,9 @@ class LinkbenchAnswersTest : public testing::Test {
     session_ = engine_.NewSession();
     client_ = workload_->NewClient(*session_, 0, 1);
   }
-  // Performs operations until `count` of kind `op` were performed and checked while the engine
-  // lies. Returns how many of these were found wrong; of all operations when it never lies.
+  // Performs and checks operations until `count` of kind `op` are done. The engine lies in
+  // operations of kind `op` alone. Returns how many of these were found wrong; with Lie::kNone, how
+  // many of all operations were.
   int Wrong(Op op, Lie lie, int count) {
     int wrong = 0;
     for (int done = 0; done < count;) {

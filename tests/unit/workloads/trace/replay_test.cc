@@ -29,7 +29,7 @@ using testing::ElementsAre;
 
 class ReplayTest : public testing::Test {
  protected:
-  // The calls that a phase made of the engine.
+  // Asked has the calls that a phase made of the engine.
   struct Asked {
     uint64_t seeks, steps, gets, takes;
     std::vector<uint64_t> expected;
@@ -233,7 +233,7 @@ TEST_F(ReplayTest, AScanTellsTheEngineItsRows) {
   EXPECT_LT(cut_off, 20u);
 }
 
-// The clients give their cursors the same number.
+// Both clients give their cursors the same number.
 TEST_F(ReplayTest, ClientsThatShareAThreadHaveCursorsOfTheirOwn) {
   WriteWalks();
   const Asked replayed = Replay();
@@ -284,7 +284,7 @@ TEST_F(ReplayTest, AWrongRowIsFoundOnALoadOfReplayLoad) {
   expect(200);
   Record("multi-get", WorkloadOptions());
   expect(200);
-  // Keys of no row, and another table than the data set's.
+  // No row of the data set has these keys, and the other table is not the data set's.
   for (const char* table : {kMainTable, "another"}) {
     table_ = table;
     WritePuts(100, 30, true);
@@ -327,7 +327,8 @@ TEST_F(ReplayTest, NoOperationIsDueLaterThanAClockCanTell) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// The load reads the whole trace, 94 MB of operations, to find a row. It held all of them.
+// The load reads the whole trace, 94 MB of operations, to find a row. Once, it held all of them in
+// memory.
 TEST_F(ReplayTest, ALoadDoesNotHoldWhatHasNoRows) {
   WriteAbsentGets(2'000'000, 1);
   const uint64_t before = MemoryInUse();

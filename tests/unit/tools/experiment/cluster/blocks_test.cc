@@ -1,4 +1,4 @@
-// Which cells form a block, and what the programs that run them tell of their tasks.
+// Tests which cells form a block, and what the programs that run them tell of their tasks.
 #include "tools/experiment/cluster/blocks.h"
 
 #include <gmock/gmock.h>
@@ -90,7 +90,7 @@ nlohmann::json Finished() {
   return {{"schema", "testbed-results/1"}, {"runs", nlohmann::json::array()}};
 }
 
-// The results of a block that several hosts share, and this host by the name n2.
+// A BegunBlockTest has the results of a block that several hosts share. This host has the name n2.
 class BegunBlockTest : public testing::Test {
  protected:
   BegunBlockTest()
@@ -126,7 +126,8 @@ class BegunBlockTest : public testing::Test {
   std::vector<Cell> cells_;
 };
 
-// Once, each host that was tried set aside what the one before it had measured, and failed like it.
+// Once, each host that tried the block set aside what the host before it had measured, and failed
+// like that host.
 TEST_F(BegunBlockTest, ABlockWhoseRestHasFailedStaysOnItsHost) {
   Plan(kSmall);
   dir_.WriteCell(cells_[0], Finished());

@@ -1,4 +1,5 @@
-// Tests which plans are refused for want of room: none that needs no more of it than there is.
+// Tests which plans are refused because the disk has too little room. A plan is accepted unless it
+// is sure to need more room than there is.
 #include "tools/experiment/sweep/forecast.h"
 
 #include <gtest/gtest.h>

@@ -106,7 +106,7 @@ TEST_F(AdviseTest, TheRateIsThatOfTheWorkload) {
   EXPECT_THAT(advice, HasSubstr("commits were measured with --durability lazy"));
 }
 
-// `testbed report` of these results had the tables alone.
+// Once, `testbed report` of these results had the tables alone.
 TEST_F(AdviseTest, AReportOfItsResultsHasTheAdvice) {
   Plan(3);
   Write(0, {1000, 1010, 1020});
@@ -178,9 +178,10 @@ TEST_F(AdviseTest, FinalistsAreWaysThatCannotBeToldFromTheBest) {
   EXPECT_TRUE(Finalists(Results(), 3).empty()) << "it is decided";
 }
 
-// A whole session as `testbed advise` runs it: all ways for three rounds, then those that cannot be
-// told from the best, until one is left or `most` rounds are done. Returns the ways that are left.
-// `noise` is that of each way, and `faster` the share by which the first way is faster.
+// Runs a whole session as `testbed advise` does: all ways for three rounds, then the ways that
+// cannot be told from the best, until one way is left or `most` rounds are done. Returns the ways
+// that are left. `noise` has a standard deviation for each way, and the first way is faster by the
+// share `faster`.
 std::vector<size_t> Session(const std::vector<double>& noise, double faster, size_t most,
                             Normal* normal) {
   std::vector<std::vector<double>> values(noise.size());
@@ -197,7 +198,7 @@ std::vector<size_t> Session(const std::vector<double>& noise, double faster, siz
   return alive;
 }
 
-// The ways may vary unequally.
+// In some cases, some ways vary more than the others.
 TEST(AdviseSessionTest, EqualWaysAreSeldomToldApartAtAnyLook) {
   struct Case {
     size_t ways, most, noisy;
@@ -324,7 +325,7 @@ TEST_F(AdviseTest, ServersGetTheirOwnConfiguration) {
               HasSubstr("innodb_buffer_pool_size = 64M"));
 }
 
-// The advice left out the memtables and the filter that were measured.
+// Once, the advice left out the memtables and the filter that were measured.
 TEST_F(AdviseTest, RocksdbGetsWhatWasInForce) {
   if (!HasEngine("rocksdb")) GTEST_SKIP() << "this build has no RocksDB";
   effective_ = {{"write_buffer_size", "3145728"},

@@ -1,5 +1,5 @@
-// Tests that all clients of a run draw rows of their own: those of other threads, phases and tasks
-// draw others, or the same ones in another order.
+// Tests that each client of a run draws rows of its own. Two clients of different threads, phases
+// or tasks draw different rows, or draw the same rows in different orders.
 #include "tools/run/child/draw_seeds.h"
 
 #include <gtest/gtest.h>
