@@ -99,9 +99,8 @@ class ReplayClient : public Client {
   bool Kept() const override { return kept_.kept(); }
 
   // Returns whether each row that the operation found has its own value. Checks rows of a data set
-  // or of replay-load: the row of a get that was the last call, the rows of multi-gets, and the
-  // rows whose values a cursor gave. Does not check whether a row exists, because that depends on
-  // the other clients.
+  // or of replay-load: the rows of gets and multi-gets, and the rows whose values a cursor gave.
+  // Does not check whether a row exists, because that depends on the other clients.
   bool Verify(size_t) override {
     if (!phase_.rows_of_dataset && !phase_.rows_of_replay_load) return true;
     bool right = checked_.key.empty() || IsOwn(checked_.key, checked_.value);
@@ -144,8 +143,9 @@ class ReplayClient : public Client {
     const char* value = buffer_.data() + step.values;
     const uint64_t* row = step.rows.data();
     const uint64_t* walk = step.walks.data();
+    checked_ = {};
     for (const TraceCall& call : operation.calls) {
-      checked_ = {};
+      KeepChecked();
       if (call.kind >= TraceCallKind::kOpenCursor) {
         OnCursor(operation.client, call, TraceCallBeginsWalk(call.kind) ? *walk++ : 0);
       } else {
@@ -153,6 +153,12 @@ class ReplayClient : public Client {
         if (ChangesRows(call)) NoteChange(*row++, call.kind == TraceCallKind::kPut);
       }
     }
+  }
+
+  // Keeps the row of the get before the next call, which may change the memory of its value.
+  void KeepChecked() {
+    if (!checked_.key.empty() && kept_.keeps()) kept_.AddFew(checked_.key, checked_.value);
+    checked_ = {};
   }
 
   // Returns whether the call writes a row, and not the entry of an index. In a database that is no
@@ -381,7 +387,7 @@ class ReplayClient : public Client {
   WalkLengths lengths_;
   Checked checked_;  // the last get, if no call came after it
   Asked asked_;
-  KeptRows kept_;  // rows that multi-gets and cursors found
+  KeptRows kept_;  // rows that multi-gets, cursors and the gets before the last call found
   bool in_transaction_ = false;
   std::vector<Change> changes_;  // changes of the open transaction
   uint64_t same_ = 0, other_ = 0, unknown_ = 0;

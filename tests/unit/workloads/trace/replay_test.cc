@@ -255,8 +255,13 @@ TEST_F(ReplayTest, AWrongRowIsFoundWhicheverCallGaveIt) {
   WorkloadOptions scans;
   scans.mix = {{"scan", 1}};
   scans.scan_rows = 7;
+  WorkloadOptions changes;  // each gets a row, and puts it
+  changes.mix = {{"read-modify-write", 1}};
   const std::vector<std::pair<std::string, WorkloadOptions>> recorded = {
-      {"mixed", scans}, {"multi-get", WorkloadOptions()}, {"point-read", WorkloadOptions()}};
+      {"mixed", scans},
+      {"multi-get", WorkloadOptions()},
+      {"point-read", WorkloadOptions()},
+      {"mixed", changes}};
   for (const bool resized : {false, true}) {
     if (resized) ResizeRows();
     for (const auto& [name, options] : recorded) {
