@@ -2,8 +2,9 @@
 // clients that differ in how many they have, as they go.
 //
 //   OperationQuota quota(options.operations, clients, workload.uneven());
-//   uint64_t most = quota.Of(number);                // a client performs no more
-//   size_t n = quota.Claim(client.Generate(most));   // of those that it has prepared
+//   uint64_t most = quota.Of(number);             // a client performs no more
+//   const size_t prepared = client.Generate(most);
+//   uint64_t n = quota.Claim(prepared);           // it performs n now, and claims again
 //
 // Thread-safe.
 #ifndef TESTBED_WORKLOADS_MEASURE_OPERATION_QUOTA_H_
@@ -31,15 +32,21 @@ class OperationQuota {
     if (operations_ == 0 || number >= clients_ || shared_) return UINT64_MAX;
     return operations_ / clients_ + (number < operations_ % clients_);
   }
-  // Returns how many of `n` prepared operations the client may perform.
+  // Returns how many of `n` prepared operations the client may perform next; 0 when the clients
+  // have claimed all. Of operations that are divided as they go it is at most a client's equal part
+  // of those that are left (guided self-scheduling, Polychronopoulos and Kuck 1987), so that all
+  // clients work until the end. A client that starts its operations by the clock claims each one
+  // when it begins: others must not wait for what it has claimed.
   uint64_t Claim(uint64_t n) {
     if (!shared_) return n;
     uint64_t left = unclaimed_.load(), claimed;
     do {
-      claimed = std::min(left, n);
+      claimed = std::min(n, (left + clients_ - 1) / clients_);
     } while (!unclaimed_.compare_exchange_weak(left, left - claimed));
     return claimed;
   }
+  // Returns whether all operations are claimed that are divided as they go.
+  bool IsUsedUp() const { return shared_ && unclaimed_.load(std::memory_order_relaxed) == 0; }
   // Returns how many operations a client has left to do when it stops, with `own` left of Of.
   uint64_t Left(uint64_t own) const { return shared_ ? unclaimed_.load() / clients_ : own; }
 

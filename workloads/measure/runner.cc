@@ -148,18 +148,16 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
   TraceClient* const trace = options_.recorder != nullptr ? &options_.recorder->client(t) : nullptr;
   uint32_t until_check = options_.verify_every;
   uint64_t done = 0, begin = worker.start;  // between batches, the end of the last operation
+  uint64_t claimed = 0;                     // prepared operations that the client may perform
   while (done < quota && !Stopping()) {
     const uint64_t preparing = kRated || !options_.latency ? clock_.Now() : begin;
     if (trace != nullptr) trace->Rest();
-    const size_t n = quota_.Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
+    const size_t n = client.Generate(std::min<uint64_t>(kBatch, quota - done));
     begin = clock_.Now();
     worker.preparing += begin - preparing;
     if constexpr (kRated) open.AddOwnWork(preparing, begin);
-    if (n == 0) {
-      if (!GoesOn(client, t)) return 0;
-      begin = clock_.Now();
-      continue;
-    }
+    if (n == 0 && !GoesOn(client, t)) return 0;
+    if (n == 0) begin = clock_.Now();  // the wait for others is no operation's time
     for (size_t i = 0; i < n; ++i) {
       if constexpr (kRated) begin = open.Await([&] { return client.DueNs(i); }, gate_);
       if (gate_.Halted()) {
@@ -167,6 +165,8 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
         if (Stopping()) break;
         begin = clock_.Now();
       }
+      if (claimed == 0) claimed = quota_.Claim(kRated ? 1 : n - i);
+      if (claimed-- == 0) return 0;  // other clients perform what is left
       if constexpr (kRated) open.Begins();
       const size_t k = client.OpOf(i);
       client.set_to_verify(until_check == 1);
@@ -195,6 +195,7 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
         if constexpr (kRated) open.AddOwnWork(begin, checked);
         begin = checked;
       }
+      if (kRated && quota_.IsUsedUp()) gate_.Stop();  // clients that wait have nothing left
     }
   }
   return workload_.EndedBecause().empty() ? quota_.Left(quota - done) : 0;
