@@ -14,6 +14,7 @@
 #define TESTBED_WORKLOADS_WORKLOAD_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -105,6 +106,9 @@ class Client {
   // Tells the client, before its first operation, whether all operations are checked (--verify
   // all), and not a sample of them. Verify may then look at more.
   void set_verifies_all(bool verifies_all) { verifies_all_ = verifies_all; }
+  // Tells the client, before its first operation, how to learn that the phase performs no further
+  // operations. A call of Generate that may look for the next one for long asks it meanwhile.
+  void set_is_over(std::function<bool()> is_over) { is_over_ = std::move(is_over); }
   // Returns whether the last call of Execute(i) or TakeAnswer(i) found the right result. The runner
   // calls it for a sample of the operations, before it asks anything else of the session.
   virtual bool Verify(size_t i) = 0;
@@ -141,10 +145,14 @@ class Client {
   // Verify will check the next operation, so Execute must keep what it finds (rows/kept_rows.h).
   bool to_verify_ = false;
   bool verifies_all_ = false;  // all operations are checked
+  bool IsOver() const { return is_over_ != nullptr && is_over_(); }
   Totals totals_;
   // Execute and TakeAnswer pass every value that the engine returns, and every key of a scan, to
   // this consumer.
   Consumer consume_;
+
+ private:
+  std::function<bool()> is_over_;
 };
 
 class Workload {

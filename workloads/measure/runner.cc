@@ -209,6 +209,7 @@ std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
     lane.client = workload_.NewClient(session, number++, threads_ * options_.queue_depth);
     lane.client->set_consume(options_.consume);
     lane.client->set_verifies_all(options_.verify_every == 1);
+    lane.client->set_is_over([this] { return Stopping() || quota_.IsUsedUp(); });
   }
   return lanes;
 }

@@ -61,7 +61,8 @@ class ReplayClient : public Client {
     size_t n = 0, bytes = 0;
     while (n < max && bytes < kBatchBytes && stream_.Next(&steps_[n].operation)) {
       if (phase_.options.by_key && !Mine(steps_[n].operation)) {
-        if (StopRequested()) break;  // other threads may have all further operations
+        // Other threads may have all further operations.
+        if (StopRequested() || IsOver()) break;
         continue;
       }
       steps_[n].values = bytes;

@@ -78,7 +78,9 @@ class ReplayLoadClient : public Client {
     rows_.clear();
     kept_.clear();
     next_ = 0;
-    while (rows_.size() < rows && !StopRequested() && stream_.Next(&operation_)) Take();
+    while (rows_.size() < rows && !StopRequested() && !IsOver() && stream_.Next(&operation_)) {
+      Take();
+    }
   }
   // Adds the rows before `end` that do not exist yet to the batch, each once, as far as there is
   // room for their values.

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <thread>
 
 #include "tests/unit/workloads/measure/map_engine.h"
 #include "workloads/measure/runner.h"
@@ -76,6 +78,32 @@ TEST_F(RunnerTest, AClientThatWaitsKeepsNoOperationsFromTheOthers) {
   const PhaseResult result = RunPhase(engine_, workload, phase);
   EXPECT_EQ(result.operations(), 200u);
   EXPECT_LT(result.thread_operations.at(1), 64u);
+}
+
+// A client that finds no operation of its own looks for one until the phase is over.
+class LookingClient : public Client {
+ public:
+  size_t Generate(size_t) override {
+    while (!IsOver()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return 0;
+  }
+  void Execute(size_t) override {}
+  bool Verify(size_t) override { return true; }
+};
+class LookingWorkload : public UnequalWorkload {
+ public:
+  std::unique_ptr<Client> NewClient(Session&, int thread, int) override {
+    if (thread == 0) return std::make_unique<PacedClient>(0);
+    return std::make_unique<LookingClient>();
+  }
+};
+
+TEST_F(RunnerTest, AClientThatLooksForItsOperationsLearnsThatThePhaseIsOver) {
+  LookingWorkload workload;
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.operations = 200;
+  EXPECT_EQ(RunPhase(engine_, workload, phase).operations(), 200u);
 }
 
 }  // namespace

@@ -5,18 +5,22 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "device/error.h"
 #include "tests/unit/workloads/lying_engine.h"
 #include "tests/unit/workloads/trace/memory_in_use.h"
 #include "workloads/measure/runner.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
 #include "workloads/trace/trace_client.h"
+#include "workloads/trace/trace_file.h"
 #include "workloads/trace/trace_recorder.h"
 #include "workloads/trace/trace_writer.h"
 #include "workloads/trace/walk_lengths.h"
@@ -107,6 +111,33 @@ class ReplayTest : public testing::Test {
     const std::unique_ptr<Client> client = workload->NewClient(*session, 0, 1);
     ASSERT_EQ(client->Generate(64), operations);
     use(*client);
+  }
+  // Changes a byte of the last block of the trace.
+  void DamageLastBlock() {
+    const TraceFile file(path_);
+    ASSERT_GT(file.blocks().size(), 1u);
+    const auto at = static_cast<std::streamoff>(file.blocks().back().offset + kBlockHeadBytes);
+    std::fstream bytes(path_, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekg(at);
+    const int byte = bytes.get();
+    bytes.seekp(at);
+    bytes.put(static_cast<char>(byte ^ 1));
+  }
+  // Prepares the first operations of both threads of a replay in the order of the keys, in a phase
+  // that is over or goes on. Returns their number.
+  size_t PrepareByKey(bool is_over) {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}, {"order", "key"}};
+    const std::unique_ptr<Workload> workload = FindWorkload("replay").make(dataset_, options);
+    workload->OpenTables(engine_);
+    const std::unique_ptr<Session> session = engine_.NewSession();
+    size_t prepared = 0;
+    for (const int thread : {0, 1}) {
+      const std::unique_ptr<Client> client = workload->NewClient(*session, thread, 2);
+      client->set_is_over([is_over] { return is_over; });
+      prepared += client->Generate(64);
+    }
+    return prepared;
   }
   // Writes a trace of two clients by turns. Each opens a cursor in one operation, and steps with it
   // in a later one: the first client 5 times, the second 3 times.
@@ -329,6 +360,15 @@ TEST_F(ReplayTest, NoOperationIsDueLaterThanAClockCanTell) {
   });
   WriteAbsentGets(2, 1000);
   Prepare("replay", "0.5", 2, [](const Client& client) { EXPECT_EQ(client.DueNs(1), 2000u); });
+}
+
+// A thread without operations read all of the trace after the others had ended, and the phase
+// lasted as long.
+TEST_F(ReplayTest, AThreadThatFindsNoKeyOfItsOwnReadsNoFurtherThanThePhaseLasts) {
+  WriteAbsentGets(20000, 1);  // of one key
+  DamageLastBlock();
+  EXPECT_THROW(PrepareByKey(false), Error);
+  EXPECT_EQ(PrepareByKey(true), 64u);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
