@@ -4,13 +4,29 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
+#include "tools/output/json_text.h"
 #include "tools/output/table.h"
 #include "workloads/random.h"
 
 namespace testbed {
+namespace {
+
+// Returns whether JSON can hold the text, as the facts of a trace hold the names of its tables.
+bool IsUtf8(const std::string& text) {
+  try {
+    (void)nlohmann::json(text).dump();
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
 
 TraceBuilder::TraceBuilder(const ImportOptions& options, const std::string& to,
                            const std::string& workload, const std::vector<std::string>& kinds,
@@ -47,8 +63,15 @@ uint32_t TraceBuilder::TableOf(std::string_view name) {
                 fmt::format("{} names more tables than a trace may have, which is {}",
                             options_.from, kMostTraceTables));
   }
+  std::string text(name);
+  if (!IsUtf8(text)) {
+    throw Error(Error::kUsage,
+                fmt::format("{} names the table {}, which is no UTF-8 text, as a trace needs; "
+                            "convert the file",
+                            options_.from, Utf8Text(text)));
+  }
   const auto id = static_cast<uint32_t>(facts_.tables.size());
-  facts_.tables.push_back({id, std::string(name), {}, {}});
+  facts_.tables.push_back({id, std::move(text), {}, {}});
   return id;
 }
 

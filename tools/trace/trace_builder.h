@@ -33,7 +33,8 @@ class TraceBuilder {
   // Returns the client onto which client `i` of the file is folded. The clients of the trace are
   // numbered in the order of their first operations.
   TraceClient& client(uint64_t i);
-  // Returns the id of the table of that name. Throws Error (kUsage) when there are too many.
+  // Returns the id of the table of that name. Throws Error (kUsage) when there are too many, or the
+  // name is no UTF-8.
   uint32_t TableOf(std::string_view name);
   // Returns the key itself or, with hash_keys, a hash of the length of the key and of at least 8
   // bytes, so that different keys stay different. The hash lies in *room.
