@@ -339,6 +339,11 @@ uint64_t ScaleTrace(const std::string& from, double share, const std::string& to
     TraceOperation operation;
     while (stream.Next(&operation)) {
       if (StopRequested()) throw Stopped("before the whole trace was read", "the command");
+      if (!operation.StandsAlone()) {
+        file.Refuse(
+            "has a transaction or a cursor that goes on from one operation to the next, of which a "
+            "share of the keys may have one alone; it cannot be scaled");
+      }
       if (!keys.Take(&operation)) continue;
       client.Begin(operation.kind, operation.start_ns);
       client.Repeat(operation);

@@ -36,8 +36,9 @@ uint64_t ImportTrace(std::istream& in, const ImportOptions& options, const std::
 // Copies from the trace `from` to the trace `to` the operations whose first key belongs to a
 // `share` of the keys, chosen by their hashes. A multi-get keeps those of its keys that belong to
 // the share, and is copied when any does. All other operations, such as transactions, are copied
-// with all of their keys. The new trace has fewer keys, which are accessed as unevenly as before,
-// and the operations keep their start times. Returns the number of operations.
+// with all of their keys. A trace is refused whose operations need each other
+// (TraceOperation::StandsAlone). The new trace has fewer keys, which are accessed as unevenly as
+// before, and the operations keep their start times. Returns the number of operations.
 uint64_t ScaleTrace(const std::string& from, double share, const std::string& to);
 
 }  // namespace testbed

@@ -206,6 +206,11 @@ class ReplayClient : public Client {
     return mine;
   }
   bool Mine(const TraceOperation& operation) const {
+    if (!operation.StandsAlone()) {
+      phase_.file.Refuse(
+          "has a transaction or a cursor that goes on from one operation to the next, and "
+          "order=key would divide these operations among threads; leave it out");
+    }
     const uint64_t hash = Mix64(std::hash<std::string_view>()(operation.FirstKey()));
     return hash % threads_ == thread_;
   }

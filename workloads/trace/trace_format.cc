@@ -1,6 +1,7 @@
 #include "workloads/trace/trace_format.h"
 
 #include <algorithm>
+#include <bitset>
 
 #include "device/error.h"
 
@@ -26,6 +27,25 @@ std::string_view TraceOperation::FirstKey() const {
     if (!call.key.empty()) return call.key;
   }
   return {};
+}
+
+bool TraceOperation::StandsAlone() const {
+  using enum TraceCallKind;
+  std::bitset<kMostTraceCursors> opened;
+  bool in_transaction = false;
+  for (const TraceCall& call : calls) {
+    if (call.kind == kBegin) {
+      in_transaction = true;
+    } else if (call.kind == kCommit || call.kind == kRollback) {
+      if (!in_transaction) return false;
+      in_transaction = false;
+    } else if (call.kind == kOpenCursor) {
+      opened.set(call.cursor);
+    } else if (call.kind > kOpenCursor && !opened.test(call.cursor)) {
+      return false;
+    }
+  }
+  return !in_transaction;
 }
 
 bool TraceFacts::writes() const {

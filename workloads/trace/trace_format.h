@@ -94,6 +94,9 @@ struct TraceOperation {
 
   // Returns the key of the first call that has one; an empty string when none has.
   std::string_view FirstKey() const;
+  // Returns whether the operation needs no other one: it ends the transaction that it begins, and
+  // uses only cursors that it opens.
+  bool StandsAlone() const;
 };
 
 struct TraceTable {

@@ -407,6 +407,41 @@ TEST_F(TraceImportTest, AShareOfTheKeysIsTakenOutOfMultiGets) {
   EXPECT_LT(transactions, kOperations / 4) << "about a tenth begins with a key of the share";
 }
 
+// The share had steps of cursors that it did not open, and its replay called it damaged.
+TEST_F(TraceImportTest, ATraceWhoseOperationsNeedEachOtherIsNotScaled) {
+  for (const bool has_cursor : {true, false}) {
+    {
+      TraceWriter writer(path_);
+      TraceClient client(writer, 0);
+      client.Begin(0, 0);
+      const uint32_t cursor = has_cursor ? client.OpenCursor(0) : 0;
+      if (has_cursor) client.Seek(TraceCallKind::kSeek, cursor, "a");
+      if (!has_cursor) client.Call(TraceCallKind::kBegin);
+      client.End();
+      client.Begin(0, 1);
+      if (has_cursor) client.Step(cursor, true);
+      if (!has_cursor) client.Call(TraceCallKind::kCommit);
+      client.End();
+      client.Finish();
+      TraceFacts facts;
+      facts.clients = 1;
+      facts.operations = client.operations();
+      facts.kinds = {"scan"};
+      facts.tables = {{.id = 0, .name = "main", .index_of = {}, .parts = {}}};
+      facts.calls = client.calls();
+      writer.Finish(facts);
+    }
+    std::string refusal;
+    try {
+      ScaleTrace(path_, 0.5, path_ + ".small");
+    } catch (const Error& error) {
+      refusal = error.what();
+    }
+    EXPECT_THAT(refusal, HasSubstr("goes on from one operation to the next")) << has_cursor;
+    EXPECT_FALSE(std::filesystem::exists(path_ + ".small"));
+  }
+}
+
 TEST_F(TraceImportTest, TheBusiestSecondIsThatOfAllClients) {
   Import("key,time,client\na,0.5,x\nb,1.1,x\nc,1.2,y\nd,1.9,x\ne,2.0,y\nf,7,y\n");
   EXPECT_EQ(TraceInfo(TraceFile(path_))["busiest_second"], 3);

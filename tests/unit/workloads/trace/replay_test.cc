@@ -30,6 +30,7 @@ namespace testbed {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 class ReplayTest : public testing::Test {
  protected:
@@ -270,6 +271,18 @@ TEST_F(ReplayTest, ClientsThatShareAThreadHaveCursorsOfTheirOwn) {
   const Asked replayed = Replay();
   EXPECT_EQ(replayed.seeks, 2u);
   EXPECT_EQ(replayed.steps, 5u + 3);
+}
+
+// Threads would step with cursors that others have.
+TEST_F(ReplayTest, OperationsThatNeedEachOtherAreNotDividedByTheirKeys) {
+  WriteWalks();
+  std::string refusal;
+  try {
+    PrepareByKey(false);
+  } catch (const Error& error) {
+    refusal = error.what();
+  }
+  EXPECT_THAT(refusal, HasSubstr("a cursor that goes on from one operation to the next"));
 }
 
 TEST_F(ReplayTest, TheKeysOfACallAreAskedForTogether) {
