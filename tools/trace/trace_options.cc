@@ -60,11 +60,12 @@ void CheckTraceOptions(const RunOptions& options) {
                 "--record writes the trace of one run; give one number of --threads, and neither "
                 "--repeat nor --repeat-runs");
   }
-  if (FindWorkload(options.workloads.back()).only_settles) {
-    throw Error(
-        Error::kUsage,
-        "--record writes the operations of the last phase, and settle has none; end the list "
-        "with another");
+  const WorkloadInfo& last = FindWorkload(options.workloads.back());
+  if (last.only_settles || last.only_checks) {
+    throw Error(Error::kUsage,
+                fmt::format("--record writes the operations of the last phase, and {} has none for "
+                            "a trace; end the list with another",
+                            last.name));
   }
   if (options.queue_depth > 1) {
     throw Error(Error::kUsage,

@@ -351,6 +351,10 @@ TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
   ExpectRefused(Run(run + "point-read --record -"), "--record");
   ExpectRefused(Run(run + "point-read --record no/such/directory/a.trace"), "--record");
   ExpectRefused(Run(run + "point-read --threads 1,2 --record a.trace"), "the trace of one run");
+  ExpectRefused(Run("--engine btree --rows 100 --workload linkbench-load,linkbench-check --record "
+                    "a.trace"),
+                "and linkbench-check has none for a trace");
+  ExpectRefused(Run(run + "point-read,settle --record a.trace"), "and settle has none for a trace");
   ExpectRefused(Run(run + "point-read --queue-depth 4 --io direct --record a.trace"),
                 "leave out --queue-depth");
   ExpectRefused(Run("--engine null --rows 1000000 --key-size 4096 --workload insert "
