@@ -66,7 +66,7 @@ class Importer {
         Add(Twitter(text));
         continue;
       }
-      if (!SplitCsvLine(&text, &cells)) Refuse("has a quote that does not end");
+      Split(&text, &cells);
       Add(Csv(cells));
     }
   }
@@ -142,6 +142,11 @@ class Importer {
     return line;
   }
 
+  void Split(std::string* text, std::vector<std::string_view>* cells) const {
+    if (SplitCsvLine(text, cells)) return;
+    Refuse("has a quote that does not end in its line, or text behind it in its cell");
+  }
+
   void ReadHeader(std::istream& in) {
     static const std::vector<std::string_view> known = {"time",   "key",   "operation",
                                                         "client", "table", "value_size"};
@@ -149,7 +154,7 @@ class Importer {
     if (!NextLine(in, &text)) ++line_;  // an empty file is refused at its first line
     if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the UTF-8 byte order mark
     std::vector<std::string_view> cells;
-    if (!SplitCsvLine(&text, &cells)) Refuse("has a quote that does not end");
+    Split(&text, &cells);
     for (const std::string_view cell : cells) {
       const auto column =
           static_cast<size_t>(std::find(known.begin(), known.end(), cell) - known.begin());

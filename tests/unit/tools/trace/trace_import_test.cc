@@ -246,6 +246,8 @@ TEST_F(TraceImportTest, WrongLinesAreNamed) {
   EXPECT_THAT(Refusal("key,operation,value_size\na,set,\n"), HasSubstr("a column value_size"));
   EXPECT_THAT(Refusal("name\na\n"), HasSubstr("no header with a column key"));
   EXPECT_THAT(Refusal("key\n\"a\n"), HasSubstr("a quote that does not end"));
+  EXPECT_THAT(Refusal("key\n\"a\"b\n"), HasSubstr("line 2: has a quote"));
+  EXPECT_THAT(Refusal("key\n\"a\"b\n"), HasSubstr("or text behind it in its cell"));
   EXPECT_THAT(Refusal("key,\"time\na,1\n"), HasSubstr("line 1: has a quote that does not end"));
   EXPECT_THAT(Refusal("key,time,key\na,1,b\n"), HasSubstr("line 1: names the column key twice"));
   EXPECT_THAT(Refusal(""), HasSubstr("input line 1: is no header"));
