@@ -477,10 +477,10 @@ void ExecuteJoined(const RunOptions& options, const std::shared_ptr<const Datase
   (*document)["partial"] = StopRequested() || std::any_of(runs.begin(), runs.end(), partial);
 }
 
-// Returns a sentence when the user stopped the run before the phase that --record records had
-// ended, so that it wrote no trace; otherwise an empty string.
+// Returns a sentence that says why --record wrote no trace; an empty string when it wrote one.
 std::string UnrecordedText(const RunOptions& options, const json& document) {
-  if (options.record_file.empty() || !document.value("partial", false)) return "";
+  if (options.record_file.empty()) return "";
+  bool is_empty = false;
   const std::string& name = options.workloads.back();
   auto left = std::count(options.workloads.begin(), options.workloads.end(), name);
   for (const json& run : document["runs"]) {
@@ -488,13 +488,15 @@ std::string UnrecordedText(const RunOptions& options, const json& document) {
       const json& kind = phase["kind"];
       if (phase["name"] != name || (kind != "measure" && kind != "load")) continue;
       if (!phase.value("partial", true)) --left;
+      is_empty = phase.value("count", uint64_t{1}) == 0;
     }
   }
-  if (left <= 0) return "";
+  if (left > 0 ? !document.value("partial", false) : !is_empty) return "";
   return fmt::format(
-      "the trace {} was not written, because the run was stopped before the end of "
-      "the phase that it records{}",
-      options.record_file, fs::exists(options.record_file) ? "; the file of that name stays" : "");
+      "the trace {} was not written, because the {}{}", options.record_file,
+      left > 0 ? "run was stopped before the end of the phase that it records"
+               : "phase that it records had no operation",
+      fs::exists(options.record_file) ? "; the file of that name stays" : "");
 }
 
 }  // namespace

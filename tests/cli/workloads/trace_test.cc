@@ -174,6 +174,18 @@ TEST_F(TraceCommandTest, ASweepReplaysWithAThreadForEachClientOfTheTrace) {
   EXPECT_EQ(cells, 2);
 }
 
+TEST_F(TraceCommandTest, ARecordingOfNoOperationSaysThatThereIsNoTrace) {
+  const CommandResult result =
+      Run("--engine btree --ram 64M --rows 50 --threads 1 --warmup 0 --account file --quiet "
+          "--workload insert,mixed,point-read --mix erase=1 --operations 100 --record a.trace");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("the trace a.trace was not written, because the phase that it records "
+                            "had no operation\n"),
+            std::string::npos)
+      << result.err;
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "a.trace"));
+}
+
 // The phase that is reported is recorded, and not the warm-up before it.
 TEST_F(TraceCommandTest, ASearchForARateRecordsThePhaseThatItReports) {
   const CommandResult result =
