@@ -227,6 +227,17 @@ class Importer {
     return std::max(0.0, seconds);
   }
 
+  // Returns the start of the line's operation, in nanoseconds. It is at least a nanosecond behind
+  // that of the line before, unless the line's time is earlier: operations of different clients
+  // have an order in a trace by their starts alone.
+  uint64_t StartOf(const Line& line) {
+    const auto time_ns = static_cast<uint64_t>(std::llround(SecondsOf(line) * 1e9));
+    const bool follows = last_time_ && *last_time_ <= time_ns;
+    last_time_ = time_ns;
+    last_start_ = follows ? std::max(time_ns, last_start_ + 1) : time_ns;
+    return last_start_;
+  }
+
   void Add(const Line& line) {
     const auto operation = kOperations.find(line.operation);
     if (operation == kOperations.end()) {
@@ -240,16 +251,12 @@ class Importer {
       Refuse(fmt::format("has a value of {}, and a trace holds values of {} at most",
                          Counted(size, "byte"), Count(kMostTraceValue)));
     }
-    const auto start = static_cast<uint64_t>(std::llround(SecondsOf(line) * 1e9));
-    // Lines of one time follow each other by a nanosecond: operations of different clients have an
-    // order in a trace by their starts alone.
-    ties_ = last_start_ == start ? ties_ + 1 : 0;
-    last_start_ = start;
+    const uint64_t start = StartOf(line);
     const uint64_t hash = XXH3_64bits(line.client.data(), line.client.size());
     TraceClient& client = builder_.client(hash);
     const uint32_t table = builder_.TableOf(line.table.empty() ? kMainTable : line.table);
     const std::string_view key = builder_.KeyOf(line.key, &hash_);
-    client.Begin(operation->second, start + ties_);
+    client.Begin(operation->second, start);
     if (operation->second == kRead) {
       client.Get(table, key,
                  line.value_size ? TraceAnswer{TraceAnswer::kFound, size} : TraceAnswer{});
@@ -269,8 +276,8 @@ class Importer {
   uint64_t line_ = 0;
   std::vector<char> room_;  // memory for a line
   std::optional<double> first_seconds_;
-  std::optional<uint64_t> last_start_;  // start of the last line, by its time
-  uint64_t ties_ = 0;                   // lines before it that had the same time
+  std::optional<uint64_t> last_time_;  // of the last line, in nanoseconds
+  uint64_t last_start_ = 0;            // start of its operation
   std::string hash_;
 };
 

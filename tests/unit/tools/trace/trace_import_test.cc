@@ -230,6 +230,20 @@ TEST_F(TraceImportTest, LinesOfOneTimeKeepTheirOrderWhateverTheirClients) {
   }
 }
 
+// The lines of one nanosecond take the next ones, too.
+TEST_F(TraceImportTest, LinesOfTheNextTimeComeBehindThoseOfTheTimeBefore) {
+  std::string text = "key,client,time\n";
+  for (int i = 0; i < 40; ++i) {
+    text += std::to_string(i) + ",c" + std::to_string(i) + "," +
+            std::to_string(i < 20 ? 1000 : 981 + i) + "\n";
+  }
+  Import(text, {.time_unit = 1e-9});
+  EXPECT_GT(TraceFile(path_).facts().clients, 5u);
+  const std::vector<TraceOperation> all = Operations(path_);
+  ASSERT_EQ(all.size(), 40u);
+  for (size_t i = 0; i < 40; ++i) EXPECT_EQ(all[i].calls[0].key, std::to_string(i));
+}
+
 TEST_F(TraceImportTest, ATraceHasTheClientsThatHaveOperations) {
   Import("key,client\na,x\nb,y\na,x\n", {.clients = 16});
   EXPECT_EQ(TraceFile(path_).facts().clients, 2u);
