@@ -161,6 +161,14 @@ take_commands() {
     { not_checked "$1" "the build cannot be configured, see $commands.log"; return 1; }
 }
 
+# may_touch_guarded FILE: whether a file may touch what a mutex guards: it names locks or what they guard, or includes a
+# header of its own folder that does. The functions of a class lie in files that include its header.
+may_touch_guarded() {
+  local headers
+  mapfile -t headers < <(sed -n "s|^#include \"\(${1%/*}/[^/\"]*\)\".*|\1|p" "$here/$1")
+  (cd -- "$here" && grep -qsE 'LockGuard|UniqueLock|GUARDED_BY|REQUIRES' -- "$1" "${headers[@]}")
+}
+
 check_threads() {
   local tidy file locking=()
   tidy=$(tool clang-tidy) || { not_checked threads "clang-tidy cannot be installed"; return; }
@@ -168,8 +176,7 @@ check_threads() {
   take_files --code '*.cc' || return 1
   for file in "${files[@]}"; do
     [[ $file != tests/* ]] || continue
-    # A file without a lock of its own may still touch what a mutex of its header guards.
-    grep -qE 'LockGuard|UniqueLock|GUARDED_BY|REQUIRES' "$here/$file" "${here}/${file%.cc}.h" 2>/dev/null && locking+=("$file")
+    may_touch_guarded "$file" && locking+=("$file")
   done
   ((${#locking[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${locking[@]}" |
     xargs -0 -n 1 -P "$(nproc)" "$tidy" -p "$commands" --quiet --extra-arg=-Wthread-safety --extra-arg=-Wno-unknown-warning-option \

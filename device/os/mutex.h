@@ -22,9 +22,10 @@
 //     std::deque<int> values_ GUARDED_BY(mutex_);
 //   };
 //
-// `tools/lint.sh --only threads` compiles every file that includes this header with clang's
-// -Wthread-safety -Werror: a member marked GUARDED_BY is touched only where its mutex is held. The
-// wrappers add nothing to the code that is run, and mean nothing to another compiler.
+// `tools/lint.sh --only threads` compiles with clang's -Wthread-safety -Werror: a member marked
+// GUARDED_BY is touched only where its mutex is held. It compiles each file that names one of these
+// types or marks, or includes a header of its own folder that does. The wrappers add nothing to the
+// code that is run, and mean nothing to another compiler.
 //
 // Latches that are handed from one call to the next (of btree's frames and of fractal's nodes) are
 // not checked: the analysis ends at the border of a function.

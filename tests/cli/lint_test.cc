@@ -201,6 +201,23 @@ TEST_F(LintTest, AMemberThatIsReadWithoutItsMutexIsFound) {
                "requires holding mutex");
 }
 
+// The functions of a class may lie in several files, of which the wrong one names no lock.
+TEST_F(LintTest, AMemberThatAFileWithoutLocksReadsIsFound) {
+  fs::create_directories(directory_ / "device/os");
+  fs::copy(fs::path(SourceDir()) / "device/os/mutex.h", directory_ / "device/os/mutex.h");
+  Write("device/sum.h",
+        "#include \"device/os/mutex.h\"\n"
+        "struct Sum {\n  int Get();\n  int Peek();\n"
+        "  testbed::Mutex mutex;\n  int value GUARDED_BY(mutex) = 0;\n};\n");
+  const std::string begin = "#include \"device/sum.h\"\n";
+  Write("device/sum.cc", begin +
+                             "int Sum::Get() {\n  testbed::LockGuard lock(mutex);\n"
+                             "  return value;\n}\n");
+  WriteCommands({"device/sum.cc", "device/peek.cc"});
+  ExpectBroken("threads", "device/peek.cc", begin + "int Sum::Peek() { return value; }\n",
+               "requires holding mutex");
+}
+
 TEST_F(LintTest, AnOverrideThatDoesNotSaySoIsFoundByClangTidy) {
   fs::copy(fs::path(SourceDir()) / ".clang-tidy", directory_ / ".clang-tidy");
   const std::string base =

@@ -67,7 +67,7 @@ struct RunState {
   double history_share = 0.003;
   uint64_t seed = 0;
   RowLocks locks;
-  Mutex mutex;
+  mutable Mutex mutex;
   Found found GUARDED_BY(mutex);  // sums of the requesters that have ended
 };
 

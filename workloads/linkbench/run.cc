@@ -4,6 +4,7 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/extra_options.h"
 #include "workloads/linkbench/check.h"
 #include "workloads/linkbench/client.h"
@@ -66,7 +67,10 @@ class Run : public Workload {
     nlohmann::json& shares = details["mix_per_cent"];
     for (size_t k = 0; k < kOps; ++k) shares[kOpNames[k]] = state_.access.mix[k];
     details["phase"] = state_.phase + 1;
-    details["found"] = state_.found.ToJson();
+    {
+      const LockGuard lock(state_.mutex);
+      details["found"] = state_.found.ToJson();
+    }
     if (checked_.done) details["check"] = checked_.ToJson();
     return details;
   }
