@@ -113,6 +113,12 @@ TEST_F(LintTest, ALongFunctionIsFound) {
   ExpectBroken("sizes", "device/long.cc", function + "  return x;\n}\n", "the function F has 63");
 }
 
+TEST_F(LintTest, ALongFunctionWithACommentBesideItsBeginIsFound) {
+  std::string function = "int F(int x) {  // It counts.\n";
+  for (int i = 0; i < 60; ++i) function += "  ++x;\n";
+  ExpectBroken("sizes", "device/long.cc", function + "  return x;\n}\n", "the function F has 63");
+}
+
 TEST_F(LintTest, ALongFileIsFound) {
   std::string file;
   for (int i = 0; i < 601; ++i) file += "int i" + std::to_string(i) + ";\n";

@@ -20,16 +20,17 @@ NOT_FUNCTION = re.compile(r"^\s*(namespace|struct|class|union|enum|extern|inline
 
 def functions(lines):
     """Yields (first line, name, number of lines) of each function."""
+    lines = [COMMENT.split(line)[0].rstrip() for line in lines]
     i = 0
     while i < len(lines):
         line = lines[i]
         indent = len(line) - len(line.lstrip(" "))
-        if not line.endswith("{") or line.lstrip().startswith(("//", "#")) or NOT_FUNCTION.search(line):
+        if not line.endswith("{") or line.lstrip().startswith("#") or NOT_FUNCTION.search(line):
             i += 1
             continue
         # The declaration may have begun some lines above: go back over continuation lines.
         begin = i
-        while begin > 0 and indent > 3 and lines[begin - 1].strip() and not lines[begin - 1].rstrip().endswith((";", "}", "{", ":")):
+        while begin > 0 and indent > 3 and lines[begin - 1] and not lines[begin - 1].endswith((";", "}", "{", ":")):
             begin -= 1
             indent = len(lines[begin]) - len(lines[begin].lstrip(" "))
         head = " ".join(lines[begin : i + 1])
