@@ -366,6 +366,7 @@ is_configured() {
   [[ -f $build_dir/$1/build.ninja ]] || return 1
   [[ -z $with_tests || $(cached "$1" TESTBED_TESTS) != OFF ]] || return 1
   [[ -z ${ROCKSDB_ROOT:-} || $(cached "$1" ROCKSDB_ROOT) == "$ROCKSDB_ROOT" ]] || return 1
+  [[ -z ${TESTBED_WERROR:-} || $(cached "$1" TESTBED_WERROR) == ON ]] || return 1
   has_mdbx "$1" || return 1
   wiredtiger=$(cached "$1" WIREDTIGER_ROOT)
   [[ $wiredtiger == "$wiredtiger_root" ]] && return

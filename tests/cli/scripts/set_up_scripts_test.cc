@@ -54,6 +54,7 @@ class SetUpScriptsTest : public CommandTest {
  protected:
   void SetUp() override {
     CommandTest::SetUp();
+    ::unsetenv("TESTBED_WERROR");  // continuous integration sets it
     const fs::path tools = fs::path(SourceDir()) / "tools";
     fs::create_directories(directory_ / "tools/setup");
     for (const char* file : {"run.sh", "test.sh", "nightly.sh", "setup/setup.sh",
@@ -190,6 +191,18 @@ TEST_F(SetUpScriptsTest, AnEngineWhoseLibraryWasBuiltSinceJoinsTheBuild) {
   Write("build/release/build.ninja", "build testbed: link " + prefix + "/lib/libmdbx.a\n");
   EXPECT_EQ(Tool("run.sh --version"), 0) << said_;
   EXPECT_THAT(calls_, Not(HasSubstr("cmake "))) << "the build has the engine";
+}
+
+TEST_F(SetUpScriptsTest, AFolderThatBearsWarningsIsConfiguredAnewWhenTheyAreErrors) {
+  Script("bin/cmake", "echo \"cmake $*\" >>\"$CALLS\"\n");
+  EXPECT_EQ(Tool("run.sh --version"), 0) << said_;
+  EXPECT_THAT(calls_, Not(HasSubstr("cmake ")));
+  EXPECT_EQ(Tool("run.sh --version", "TESTBED_WERROR=1"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr(" -DTESTBED_WERROR=ON"));
+  std::ofstream(directory_ / "build/release/CMakeCache.txt", std::ios::app)
+      << "TESTBED_WERROR:BOOL=ON\n";
+  EXPECT_EQ(Tool("run.sh --version", "TESTBED_WERROR=1"), 0) << said_;
+  EXPECT_THAT(calls_, Not(HasSubstr("cmake ")));
 }
 
 // ctest fails when no test has the name, and would then run the failures of an earlier call again.
