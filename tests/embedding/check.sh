@@ -118,18 +118,17 @@ needed=$(readelf --dynamic "$bin/key_value_store" | grep NEEDED)
 if grep -E 'tcmalloc|rocksdb|wiredtiger|fuse|sqlite|lmdb' <<<"$needed"; then die "key_value_store needs libraries that the b-tree does not"; fi
 
 # The same program without CMake.
-if command -v pkg-config >/dev/null; then
-  PKG_CONFIG_PATH=$(dirname -- "$(find "$prefix" -name testbed-btree.pc)")
-  export PKG_CONFIG_PATH
-  # shellcheck disable=SC2046,SC2086
-  "${CXX:-g++}" -std=c++20 $flags "$source_dir/examples/key_value_store.cc" -o by_pkg_config $(pkg-config --cflags --libs testbed-btree)
-  expect "the program built by pkg-config" 1815 "$(./by_pkg_config "$work/store" get ada)"
-  # A build with a sanitizer has no shared library.
-  if [[ -f $PKG_CONFIG_PATH/testbed-engine.pc ]]; then
-    # shellcheck disable=SC2046
-    "${CC:-gcc}" "$source_dir/examples/key_value_store.c" -o c_by_pkg_config $(pkg-config --cflags --libs testbed-engine)
-    shared=$(dirname -- "$(find "$prefix" -name libtestbed_engine.so)")
-    grep -qx 'ada: 1815' <<<"$(LD_LIBRARY_PATH=$shared ./c_by_pkg_config btree "$work/shared")" || die "the C program with the shared library fails"
-  fi
+command -v pkg-config >/dev/null || die "pkg-config is not installed (Debian: pkg-config)"
+PKG_CONFIG_PATH=$(dirname -- "$(find "$prefix" -name testbed-btree.pc)")
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046,SC2086
+"${CXX:-g++}" -std=c++20 $flags "$source_dir/examples/key_value_store.cc" -o by_pkg_config $(pkg-config --cflags --libs testbed-btree)
+expect "the program built by pkg-config" 1815 "$(./by_pkg_config "$work/store" get ada)"
+# A build with a sanitizer has no shared library.
+if [[ -f $PKG_CONFIG_PATH/testbed-engine.pc ]]; then
+  # shellcheck disable=SC2046
+  "${CC:-gcc}" "$source_dir/examples/key_value_store.c" -o c_by_pkg_config $(pkg-config --cflags --libs testbed-engine)
+  shared=$(dirname -- "$(find "$prefix" -name libtestbed_engine.so)")
+  grep -qx 'ada: 1815' <<<"$(LD_LIBRARY_PATH=$shared ./c_by_pkg_config btree "$work/shared")" || die "the C program with the shared library fails"
 fi
 echo "embedding: ok"

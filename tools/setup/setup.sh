@@ -63,9 +63,10 @@ packages=(
   "$(mariadbd_package)"
 )
 # Packages that only tests and benchmarks need: db_bench to compare with, git and shellcheck for
-# tools/lint.sh, a Slurm of three nodes and GNU parallel for experiments on many hosts (6 MB), and the
-# servers that the engines mysql and postgres start (100 MB, the dependencies of PostgreSQL another 150).
-packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git
+# tools/lint.sh, pkg-config for programs that embed the libraries without CMake, a Slurm of three nodes
+# and GNU parallel for experiments on many hosts (6 MB), and the servers that the engines mysql and
+# postgres start (100 MB, the dependencies of PostgreSQL another 150).
+packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git pkg-config
   slurmctld slurmd slurm-client parallel "$(mariadb_server_package)" postgresql)
 # The packages of sysbench and a server for it, of Java and Maven for YCSB, of db_bench, and of
 # zstd, which reads traces.

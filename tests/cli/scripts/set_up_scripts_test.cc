@@ -405,6 +405,7 @@ TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
     EXPECT_THAT(calls_, HasSubstr(" cargo"));
   }
   EXPECT_THAT(calls_, HasSubstr(" libgtest-dev "));
+  EXPECT_THAT(calls_, HasSubstr(" pkg-config "));
   EXPECT_THAT(calls_, Not(HasSubstr(" sysbench")));
   // Each of these is a job of its own in .github/workflows/nightly.yml, on a machine without cmake.
   for (const std::string part : {"extension", "planted-bugs"}) {
