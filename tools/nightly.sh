@@ -103,6 +103,7 @@ part_without_engines() {
   local preset presets list name bad=0
   set_up || return
   mapfile -t presets < <(sed -n 's/.*"name": "\(without-[a-z-]*\|own-engines\)", "inherits".*/\1/p' "$source_dir/CMakePresets.json")
+  ((${#presets[@]} > 0)) || { say "CMakePresets.json has no preset that leaves something out"; return 1; }
   for preset in "${presets[@]}"; do
     (build "$preset" testbed) || { bad=1; continue; }
     list=$("$build_dir/$preset/testbed" list) || bad=1
@@ -296,11 +297,13 @@ part_fuzz() {
 
 part_experiments() {
   (set_up && build release testbed) || return
-  local name bad=0 program=$build_dir/release/testbed
+  local name names bad=0 program=$build_dir/release/testbed
+  names=$(wanted_experiments) || return
+  [[ -n $names ]] || { say "there is no experiment to run"; return 1; }
   while read -r name; do
     can_be_planned "$name" || continue
     (cd -- "$out" && "$program" experiment "$name" --scale small --quiet) || bad=1
-  done < <(wanted_experiments)
+  done <<<"$names"
   page_of_experiments || bad=1
   return "$bad"
 }

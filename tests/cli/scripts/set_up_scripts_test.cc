@@ -290,6 +290,16 @@ TEST_F(SetUpScriptsTest, ANightlyRunLeavesOutWhatCannotBePlanned) {
   EXPECT_EQ(calls_, "testbed experiment mine --scale small --quiet\n");
 }
 
+// A loop over no names would end well.
+TEST_F(SetUpScriptsTest, APartOfTheNightlyRunThatFindsNothingToDoFails) {
+  Script("build/release/testbed", "exit 1\n");
+  Write("CMakePresets.json", "{}");
+  for (const std::string part : {"experiments", "without-engines"}) {
+    EXPECT_EQ(Tool("nightly.sh --only " + part + " --out o"), 1) << part;
+    EXPECT_THAT(said_, HasSubstr("FAILED with exit code 1")) << part;
+  }
+}
+
 TEST_F(SetUpScriptsTest, ANightlyRunHasARowForEachRelease) {
   const std::string part = "nightly.sh --only releases --out o";
   EXPECT_EQ(Tool(part, "TESTBED_NIGHTLY_RELEASES='wiredtiger@11.0.0,wiredtiger@11.2.0'"), 0)
