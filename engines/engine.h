@@ -15,7 +15,9 @@
 //
 // Every method reports a failure by throwing Error (device/error.h); that a key is absent is a
 // return value. An engine states in Capabilities what it cannot do. An engine that cannot honour an
-// option throws Error (kUsage) when it is opened; it never ignores the option.
+// option throws Error (kUsage) when it is opened; it never ignores the option. The exceptions are
+// the sizes of what it does not have: cache_bytes without a cache of its own, and page_size without
+// pages. The command refuses --cache-size for such an engine.
 #ifndef TESTBED_ENGINES_ENGINE_H_
 #define TESTBED_ENGINES_ENGINE_H_
 
@@ -50,7 +52,7 @@ struct EngineOptions {
   Advice file_advice = Advice::kNormal;  // what the kernel is told about buffered data files
   Advice mmap_advice = Advice::kNormal;  // what the kernel is told about mapped data files
   uint32_t page_size = 8192;             // page of a b-tree, block of a sorted run; bytes
-  uint64_t cache_bytes = 64ull << 20;    // size of the engine's own cache
+  uint64_t cache_bytes = 64ull << 20;    // size of the engine's own cache, if it has one
   uint64_t most_cache_bytes = 0;  // largest size for ResizeCache; 0 = ResizeCache is not called
   // This is the memory budget of the whole run in bytes. Engines derive from it the sizes of their
   // other buffers and the distance between checkpoints; 0 = not bounded.

@@ -14,7 +14,9 @@
 // The file level counts the calls that go through File (device/file/file.h). The kernel level
 // counts every block request of the thread, however it was made. It begins when a KernelAccount is
 // started (device/account/kernel_account.h) for the device that the files are on
-// (device/account/block_device.h).
+// (device/account/block_device.h). Ledger::Configure, which attaches the account and detaches it,
+// must not be called while a database of this library is open, because its threads work in scopes
+// of their own.
 //
 // Public here: Ledger, IoScope, IoTask, CallMark, LedgerCounts, OpKind, DefineOp, FileKind, File,
 // FileOptions, KernelAccount, BlockDevice and Error, with their public members as their headers

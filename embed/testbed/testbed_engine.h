@@ -92,7 +92,8 @@ TESTBED_EXPORT const char* testbed_engine_name(size_t i);
 //   durability=sync|lazy|none  lazy_interval_ms=N
 //   compression=NAME
 // and the engine's own options by their names (`testbed list`). An engine that cannot honour an
-// option refuses to open.
+// option refuses to open. But cache_bytes has no effect with lmdb, mdbx and mmapv1, which have no
+// cache of their own: their pages are in the page cache.
 TESTBED_EXPORT testbed_status testbed_open(const char* engine, const char* dir,
                                            const char* const* options, testbed_engine** opened);
 // Rewrites the database in `dir`, which is not open, so that its files are as long as its rows
