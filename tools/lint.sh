@@ -34,8 +34,8 @@ usage() {
   exit 2
 }
 
-# take_files [--code] PATTERN...: sets `files` to the files to look at that match; with --code not those in which only comments
-# changed.
+# take_files [--code] [--units] PATTERN...: sets `files` to the files to look at that match; with --code not those in which only
+# comments changed, and with --units, in place of each header, to a file that compiles it.
 take_files() {
   local list
   list=$(python3 "$here/tools/lint/tree.py" "$here" ${commit:+--changed "$commit"} "$@") || return 1
@@ -173,7 +173,7 @@ check_threads() {
   local tidy file locking=()
   tidy=$(tool clang-tidy) || { not_checked threads "clang-tidy cannot be installed"; return; }
   take_commands threads || { [[ -z $strict ]]; return; }
-  take_files --code '*.cc' || return 1
+  take_files --code --units '*.cc' '*.h' || return 1
   for file in "${files[@]}"; do
     [[ $file != tests/* ]] || continue
     may_touch_guarded "$file" && locking+=("$file")
@@ -187,7 +187,7 @@ check_tidy() {
   local tidy file
   tidy=$(tool clang-tidy) || { not_checked tidy "clang-tidy cannot be installed"; return; }
   take_commands tidy || { [[ -z $strict ]]; return; }
-  take_files --code '*.cc' || return 1
+  take_files --code --units '*.cc' '*.h' || return 1
   for file in "${!files[@]}"; do
     [[ ${files[file]} != tests/fuzz/* ]] || unset "files[file]"
   done

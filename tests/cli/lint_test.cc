@@ -235,6 +235,28 @@ TEST_F(LintTest, AnOverrideThatDoesNotSaySoIsFoundByClangTidy) {
                "modernize-use-override");
 }
 
+// A header is compiled by other files, none of which need have changed.
+TEST_F(LintTest, TheCodeOfAHeaderThatChangedIsLookedAt) {
+  fs::copy(fs::path(SourceDir()) / ".clang-tidy", directory_ / ".clang-tidy");
+  const std::string base =
+      "struct Base {\n  virtual ~Base() = default;\n  virtual int Get() { return 1; }\n};\n";
+  Write("device/two.h", base + "struct Two : Base {\n  int Get() override { return 2; }\n};\n");
+  Write("device/user.cc", "#include \"device/two.h\"\nint Use() { return Two().Get(); }\n");
+  WriteCommands({"device/user.cc"});
+  std::string text;
+  const int code = Lint("tidy", &text);
+  if (code != 0 && text.find("is not checked") != std::string::npos) GTEST_SKIP() << text;
+  EXPECT_EQ(code, 0) << text;
+  const std::string git = "git -C " + directory_.string() + " -c user.name=a -c user.email=a@b ";
+  ASSERT_EQ(
+      Shell(git + "init --quiet && " + git + "add . && " + git + "commit --quiet -m all", nullptr),
+      0);
+  EXPECT_EQ(Lint("tidy", &text, " --changed HEAD"), 0) << text;
+  Write("device/two.h", base + "struct Two : Base {\n  virtual int Get() { return 2; }\n};\n");
+  EXPECT_EQ(Lint("tidy", &text, " --changed HEAD"), 1) << text;
+  EXPECT_NE(text.find("modernize-use-override"), std::string::npos) << text;
+}
+
 TEST_F(LintTest, OnlyChangedFilesAreLookedAt) {
   Write("docs/old.md", "[nowhere](nowhere.md)\n");
   const std::string git = "git -C " + directory_.string() + " -c user.name=a -c user.email=a@b ";

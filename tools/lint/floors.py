@@ -6,7 +6,6 @@ Prints one line for each include that goes up or sideways; exit code 1 when ther
 docs/architecture.md has the picture.
 """
 import os
-import re
 import sys
 
 import tree
@@ -33,7 +32,6 @@ ENGINE_ROOMS = {
 ENGINES_COMMON = {"data_file", "sql"}
 # The harness measures itself on this engine, so workloads and tools may include it.
 ENGINES_KNOWN = {"null"}
-INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
 
 
 def wrong(source, target):
@@ -73,7 +71,7 @@ def main():
         if name.split("/")[0] not in FLOORS or not name.endswith((".h", ".cc")):
             continue
         with open(os.path.join(root, name), encoding="utf-8") as file:
-            for target in INCLUDE.findall(file.read()):
+            for target in tree.INCLUDE.findall(file.read()):
                 reason = wrong(name, target)
                 if reason is None and not os.path.exists(os.path.join(root, target)):
                     reason = "there is no such file"

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Lists the files of the tree: what git knows and does not ignore; in a tree without git, or that git ignores as a whole, what lies outside build/.
 
-Usage: tree.py SOURCE_DIR [--changed COMMIT [--code]] [PATTERN...]   ("*.h"; all files when none is given)
+Usage: tree.py SOURCE_DIR [--changed COMMIT [--code]] [--units] [PATTERN...]   ("*.h"; all files when none is given)
 
 With --code the files in which only comments and white space changed are left out: what reads C++ alone says of them what it said before.
+With --units each header is replaced by a file that compiles it, for what reads such files alone.
 """
 import argparse
+import collections
 import fnmatch
 import os
 import re
@@ -15,6 +17,7 @@ import subprocess
 _TOKEN = re.compile(
     r'''//[^\n]*|/\*.*?\*/|R"(?P<end>[^(\s]*)\(.*?\)(?P=end)"|"(?:\\.|[^"\\])*"|\b\d[\w'.]*|'(?:\\.|[^'\\])*'|\s+|\w+|.''', re.DOTALL
 )
+INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
 
 
 def _git(root, *arguments):
@@ -55,12 +58,40 @@ def files(root, patterns=(), changed=None, code=False):
     )
 
 
+def units(root, names):
+    """The .cc files of these, and for each header the one of its name, or else one that includes it, itself or by other headers; its own folder's first."""
+    includers = collections.defaultdict(list)
+    for name in files(root, ["*.h", "*.cc"]):
+        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+            for header in INCLUDE.findall(file.read()):
+                includers[header].append(name)
+
+    def unit(name):
+        if not name.endswith(".h"):
+            return name
+        own = name.removesuffix(".h") + ".cc"
+        if os.path.isfile(os.path.join(root, own)):
+            return own
+        found = [name]
+        for header in found:
+            for includer in sorted(includers[header], key=lambda other: os.path.dirname(other) != os.path.dirname(name)):
+                if not includer.endswith(".h"):
+                    return includer
+                if includer not in found:
+                    found.append(includer)
+        return None
+
+    return sorted({unit(name) for name in names} - {None})
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("root")
     parser.add_argument("--changed")
     parser.add_argument("--code", action="store_true")
     parser.add_argument("patterns", nargs="*")
+    parser.add_argument("--units", action="store_true")
     given = parser.parse_intermixed_args()
-    for found in files(given.root, given.patterns, given.changed, given.code):
+    listed = files(given.root, given.patterns, given.changed, given.code)
+    for found in units(given.root, listed) if given.units else listed:
         print(found)
