@@ -379,7 +379,7 @@ part_galera() {
   TESTBED_GALERA=$files python3 "$source_dir/tests/python/cluster_faults_test.py" "$program" "$out/galera" || bad=1
   "$source_dir/bench/cluster_faults.py" --files "$files" --fault "$faults" --testbed "$program" --json "$out/galera.json" || code=$?
   rm -rf -- "$files"
-  ((code != kSkipped)) || cannot "a program of a cluster is missing, see the log" || return
+  ((code != kSkipped || bad)) || cannot "a program of a cluster is missing, see the log" || return
   return "$((bad || code))"
 }
 

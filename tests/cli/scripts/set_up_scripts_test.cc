@@ -300,6 +300,16 @@ TEST_F(SetUpScriptsTest, APartOfTheNightlyRunThatFindsNothingToDoFails) {
   }
 }
 
+// The test of the part's own program failed, whatever this machine lacks for a cluster.
+TEST_F(SetUpScriptsTest, APartOfTheNightlyRunThatHasFailedIsNotSkipped) {
+  Script("bench/cluster_faults.py", "[[ $1 == --fetch ]] || exit 77\n");
+  Write("tests/python/cluster_faults_test.py", "raise SystemExit(1)\n");
+  EXPECT_EQ(Tool("nightly.sh --only galera --out o"), 1) << said_;
+  Write("tests/python/cluster_faults_test.py", "");
+  EXPECT_EQ(Tool("nightly.sh --only galera --out o"), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("cannot run: a program of a cluster is missing"));
+}
+
 TEST_F(SetUpScriptsTest, ANightlyRunHasARowForEachRelease) {
   const std::string part = "nightly.sh --only releases --out o";
   EXPECT_EQ(Tool(part, "TESTBED_NIGHTLY_RELEASES='wiredtiger@11.0.0,wiredtiger@11.2.0'"), 0)
