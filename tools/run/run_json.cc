@@ -31,8 +31,8 @@ json LatencyJson(const HistogramCounts& h) {
           {"max", us(static_cast<double>(h.max_ns()))}};
 }
 
-// Returns a latency of a second in microseconds; null when the second has none, or its latencies are
-// not known: its Interval has 0 for all of them then.
+// Returns a latency of a second in microseconds; null when the second has none, or none is known:
+// its Interval has 0 for all of them then.
 json OfSecondJson(uint64_t ns) { return ns == 0 ? json() : json(static_cast<double>(ns) / 1000); }
 
 json BackgroundJson(const std::vector<BackgroundWork>& background) {

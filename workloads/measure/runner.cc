@@ -27,16 +27,6 @@ constexpr size_t kBatch = 64;
 
 // The state that the threads of a phase share.
 class Phase {
- private:
-  // One of the clients whose reads a thread keeps in flight.
-  struct Lane {
-    std::unique_ptr<Client> client;
-    uint64_t left = 0;  // operations that the client has not started yet
-    size_t prepared = 0, at = 0;
-    uint64_t begin = 0;  // start of the operation in flight, in ticks
-    IoTask task;
-  };
-
  public:
   Phase(Engine& engine, Workload& workload, const PhaseOptions& options)
       : engine_(engine),
@@ -60,6 +50,14 @@ class Phase {
   PhaseResult Run();
 
  private:
+  // One of the clients whose reads a thread keeps in flight.
+  struct Lane {
+    std::unique_ptr<Client> client;
+    uint64_t left = 0;  // operations that the client has not started yet
+    size_t prepared = 0, at = 0;
+    uint64_t begin = 0;  // start of the operation in flight, in ticks
+    IoTask task;
+  };
   void ThreadMain(int t);
   template <bool kRated>
   uint64_t Loop(Client& client, Worker& worker, int t, OpenLoop& open);
@@ -147,8 +145,8 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
       options_.account != AccountDepth::kOff ? &Ledger::ThisThread() : nullptr;
   TraceClient* const trace = options_.recorder != nullptr ? &options_.recorder->client(t) : nullptr;
   uint32_t until_check = options_.verify_every;
-  uint64_t done = 0, begin = worker.start;  // between batches, the end of the last operation
-  uint64_t claimed = 0;                     // prepared operations that the client may perform
+  uint64_t done = 0, claimed = 0;  // claimed are prepared operations that the client may perform
+  uint64_t begin = worker.start;   // between batches, the end of the last operation
   while (done < quota && !Stopping()) {
     const uint64_t preparing = kRated || !options_.latency ? clock_.Now() : begin;
     if (trace != nullptr) trace->Rest();
