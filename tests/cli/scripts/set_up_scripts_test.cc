@@ -339,20 +339,6 @@ TEST_F(SetUpScriptsTest, ANightlyRunTestsAllReleasesAndAnInstallationOfOnesOwn) 
   }
 }
 
-// Without --strict lint.sh names the rules whose tools cannot be had, and succeeds.
-TEST_F(SetUpScriptsTest, ContinuousIntegrationFailsForARuleThatIsNotChecked) {
-  fs::create_directories(directory_ / ".ci");
-  fs::copy(fs::path(SourceDir()) / ".ci/run", directory_ / ".ci/run");
-  Script("tools/test.sh", "");
-  const std::string lacks_tools = "[[ $* != *--strict* ]]\n";
-  Script("tools/lint.sh", lacks_tools);
-  EXPECT_EQ(Tool("../.ci/run"), 1) << said_;
-  Script("tools/lint.sh", "[[ $* == *threads* ]] || exit 0\n" + lacks_tools);
-  EXPECT_EQ(Tool("../.ci/run"), 1) << said_;
-  Script("tools/lint.sh", "");
-  EXPECT_EQ(Tool("../.ci/run"), 0) << said_;
-}
-
 // A bare Debian has no module venv of Python until the packages are installed.
 TEST_F(SetUpScriptsTest, MutantsInstallThePackagesBeforeTheyAskForAPythonOfTheirOwn) {
   Script("bin/git", "");
