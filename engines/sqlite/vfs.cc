@@ -116,7 +116,6 @@ size_t OpenFile::Read(uint64_t offset, void* buffer, size_t n) {
 void OpenFile::Write(uint64_t offset, const void* data, size_t n) {
   if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
     CheckSyncs();
-  written_.store(true, std::memory_order_relaxed);
   if (offset < kHeader && kind() == FileKind::kData) {
     LockGuard lock(mutex_);
     has_header_ = false;
@@ -128,16 +127,17 @@ void OpenFile::Write(uint64_t offset, const void* data, size_t n) {
   } else {
     file_->Write(offset, data, n);
   }
+  written_.store(true, std::memory_order_release);
   uint64_t size = size_.load(std::memory_order_relaxed);
   while (size < offset + n && !size_.compare_exchange_weak(size, offset + n)) {
   }
 }
 
 void OpenFile::Truncate(uint64_t size) {
-  written_.store(true, std::memory_order_relaxed);
   LockGuard lock(mutex_);
   has_header_ = has_header_ && size >= kHeader;
   file_->Truncate(size);
+  written_.store(true, std::memory_order_release);
   size_.store(size, std::memory_order_relaxed);
 }
 
@@ -159,7 +159,7 @@ void OpenFile::SyncLocked() {
     directory = std::exchange(sync_directory_, false);
   }
   // written_ is cleared before the sync, which may miss bytes that are written meanwhile.
-  written_.store(false, std::memory_order_relaxed);
+  written_.exchange(false, std::memory_order_acquire);
   try {
     file_->Sync();
     if (directory) SyncDirectory(Directory(file_->path()));
@@ -175,7 +175,7 @@ void OpenFile::SyncLocked() {
 // has cleared written_. If it has failed, it has also cleared written_, so this throws its error.
 void OpenFile::SyncIfWritten() {
   LockGuard one(sync_mutex_);
-  if (written_.load(std::memory_order_relaxed)) return SyncLocked();
+  if (written_.load(std::memory_order_acquire)) return SyncLocked();
   CheckSyncs();
 }
 

@@ -71,7 +71,7 @@ class OpenFile {
 
   const std::unique_ptr<File> file_;
   std::atomic<uint64_t> size_;
-  std::atomic<bool> written_{false};
+  std::atomic<bool> written_{false};  // set after each change: a sync meanwhile may miss it
   std::atomic<bool> failed_{false};
   // A sync holds this mutex until it has kept its failure. Otherwise the next sync would succeed,
   // although the bytes of the failed one may be lost. It is locked before mutex_.

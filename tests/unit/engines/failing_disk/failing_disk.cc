@@ -303,6 +303,9 @@ FailingDisk::FailingDisk(const std::string& dir, bool whole_blocks) {
 }
 FailingDisk::~FailingDisk() { disk_model::on.store(false); }
 
+DiskPause::DiskPause() : hold_(std::make_unique<disk_model::Hold>()) {}
+DiskPause::~DiskPause() = default;
+
 void FailingDisk::Fail(const DiskFault& fault) {
   auto& model = TheModel();
   const disk_model::Hold hold;

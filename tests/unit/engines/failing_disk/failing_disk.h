@@ -31,9 +31,13 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace testbed {
+namespace disk_model {
+class Hold;
+}  // namespace disk_model
 
 enum class DiskCall : uint8_t {
   kWrite,
@@ -86,6 +90,19 @@ class FailingDisk {
   uint64_t all_calls() const;  // calls of any kind since the constructor
   // Copies the directory as it is on the device.
   void CopyTo(const std::string& to) const;
+};
+
+// While a DiskPause lives, the calls of other threads on the disk wait. Those of its own thread go
+// to the system unchanged, and are not counted.
+class DiskPause {
+ public:
+  DiskPause();
+  ~DiskPause();
+  DiskPause(const DiskPause&) = delete;
+  DiskPause& operator=(const DiskPause&) = delete;
+
+ private:
+  const std::unique_ptr<disk_model::Hold> hold_;
 };
 
 }  // namespace testbed

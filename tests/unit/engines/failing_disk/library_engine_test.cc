@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "device/error.h"
 #include "device/file/file.h"
@@ -204,6 +206,29 @@ TEST_F(LibraryEngineTest, AFileOfSqliteWhoseSyncFailedIsNotSyncedByThatNothingWa
   EXPECT_THROW(file.SyncIfWritten(), Error);
   FileFaults::Clear();
   EXPECT_THROW(file.SyncIfWritten(), Error);
+}
+
+// The sync that runs while the bytes are written may miss them.
+TEST_F(LibraryEngineTest, WhatIsWrittenToAFileOfSqliteDuringASyncIsSyncedByTheNext) {
+  FailingDisk disk(dir_);
+  FileOptions options;
+  options.kind = FileKind::kLog;
+  options.create = FileOptions::kMayExist;
+  sqlite::OpenFile file(File::Open(dir_ + "/log", options), false);
+  disk.Fail({});  // counts the syncs
+  std::thread writer;
+  {
+    const DiskPause pause;
+    writer = std::thread([&file] { file.Write(0, "x", 1); });
+    // The writer cannot tell when it waits for the disk, so syncs come before that and after it.
+    for (int i = 0; i < 100; ++i) {
+      file.SyncIfWritten();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  writer.join();
+  file.SyncIfWritten();
+  EXPECT_EQ(disk.calls(), 1u);
 }
 #endif
 
