@@ -357,9 +357,9 @@ void Database::SyncLazily() {
   IoScope scope(kLogWrite);
   try {
     vfs_->SyncLog();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     LockGuard lock(mutex_);
-    if (!sync_failure_) sync_failure_ = error;
+    if (!sync_failure_) sync_failure_ = Error::Of(error);
     sync_failed_.store(true, std::memory_order_relaxed);
   }
 }

@@ -79,8 +79,8 @@ class Database {
 
   // Makes all commits durable and empties the write-ahead log, unless a cursor stands on a row.
   void Checkpoint();
-  // Makes all commits durable. The thread of lazy durability calls it. After a failure, each
-  // BeginWrite throws the error.
+  // Makes all commits durable. The thread of lazy durability calls it. After a failure, which may
+  // be a lack of memory, each BeginWrite throws the error.
   void SyncLazily();
 
   Connection::Counts Counts();

@@ -163,9 +163,9 @@ void OpenFile::SyncLocked() {
   try {
     file_->Sync();
     if (directory) SyncDirectory(Directory(file_->path()));
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     LockGuard lock(mutex_);
-    failure_ = error;
+    failure_ = Error::Of(error);  // without memory, too: nobody knows what the device has
     failed_.store(true, std::memory_order_relaxed);
     throw;
   }

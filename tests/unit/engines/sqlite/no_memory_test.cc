@@ -1,6 +1,6 @@
 // Tests what the sqlite engine does without memory: a read that fails keeps no state of the
-// database, a commit passes the turn to write on, and no exception passes through SQLite's C
-// frames.
+// database, a commit passes the turn to write on, a sync that fails is not forgotten, and no
+// exception passes through SQLite's C frames.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -12,12 +12,16 @@
 #include <string_view>
 #include <thread>
 
+#include "device/error.h"
+#include "device/file/file.h"
 #include "engines/registry.h"
 #include "tests/unit/engines/failing_new.h"
 
 #ifdef TESTBED_HAVE_SQLITE
 #include <sqlite3.h>
 
+#include "engines/sqlite/database.h"
+#include "engines/sqlite/settings.h"
 #include "engines/sqlite/vfs.h"
 
 namespace testbed {
@@ -99,6 +103,44 @@ TEST_F(SqliteNoMemoryTest, ACommitWhoseCheckpointFailsPassesTheTurnOn) {
     if (HasFailure()) return;  // the next write would wait without end
   }
   EXPECT_FALSE(failed);
+}
+
+// The next sync finds nothing that was written since, so it cannot make up for one that failed.
+TEST_F(SqliteNoMemoryTest, AFileWhoseSyncHasFoundNoMemoryIsNotSyncedByTheNext) {
+  FileOptions options;
+  options.kind = FileKind::kLog;
+  options.create = FileOptions::kMayExist;
+  int failures = 0;
+  bool failed = true;
+  for (int64_t allocations = 0; failed && allocations < 100; ++allocations) {
+    SCOPED_TRACE(allocations);
+    sqlite::OpenFile file(File::Open(dir_ + "/log", options), /*creates=*/true);
+    file.Write(0, "x", 1);
+    bool thrown = false;
+    FailingNew::Set(allocations);
+    try {
+      file.SyncIfWritten();
+    } catch (const std::exception&) {
+      thrown = true;
+    }
+    failed = FailingNew::Clear();
+    if (!thrown) continue;
+    ++failures;
+    EXPECT_THROW(file.SyncIfWritten(), Error);
+  }
+  EXPECT_FALSE(failed);
+  EXPECT_GT(failures, 0);
+}
+
+// The thread of lazy durability ends then, so nobody would sync later commits.
+TEST_F(SqliteNoMemoryTest, AfterALazySyncThatHasFoundNoMemoryNoCommitIsTaken) {
+  EngineOptions options = DefaultEngineOptions(FindEngine("sqlite"));
+  options.durability = Durability::kLazy;
+  sqlite::Database database(dir_, sqlite::MakeSettings(options));
+  FailingNew::Set(0);
+  EXPECT_NO_THROW(database.SyncLazily());
+  EXPECT_TRUE(FailingNew::Clear());
+  EXPECT_THROW(database.BeginWrite(), Error);
 }
 
 TEST_F(SqliteNoMemoryTest, ACallbackReturnsACodeAndThrowsNothing) {
