@@ -24,12 +24,11 @@ class DataFileOpening {
   ~DataFileOpening();
   DataFileOpening(const DataFileOpening&) = delete;
   DataFileOpening& operator=(const DataFileOpening&) = delete;
-  bool is_new() const { return is_new_; }  // whether the data file was absent
   void Done() { is_done_ = true; }
 
  private:
   const std::string data_file_, lock_file_;
-  const bool is_new_, had_lock_;
+  const bool is_new_, had_lock_;  // is_new_: the data file was absent
   bool is_done_ = false;
 };
 

@@ -62,13 +62,12 @@ Environment::Environment(const std::string& dir, const Settings& settings)
   try {
     Open();
     RegisterDataFile(DataFile(dir_), LockFile(dir_));
-    if (opening.is_new()) {
-      // The sync makes the new file's directory entry survive a power cut.
-      SyncFile();
-      SyncDirectory(dir_);
-    }
+    // A process that was killed may have left commits, or the file's name, in memory alone.
+    failure_.Sync([this] { SyncFile(); });
+    SyncDirectory(dir_);
   } catch (...) {
     if (env_ != nullptr) ::mdbx_env_close(env_);
+    failure_.DropLost(DataFile(dir_));
     throw;
   }
   opening.Done();

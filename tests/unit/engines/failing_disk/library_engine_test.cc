@@ -135,6 +135,23 @@ TEST_F(LibraryEngineTest, AfterACommitThatFailedLmdbAndMdbxTakeNoneUntilTheyAreO
   }
 }
 
+// The process before may have been killed and have left commits in the page cache alone. libmdbx
+// knows whether it has, and syncs nothing after a close in order.
+TEST_F(LibraryEngineTest, WhatAnOpeningOfLmdbFindsIsDurable) {
+  if (!Has("lmdb")) GTEST_SKIP() << "not in this build";
+  FailingDisk disk(dir_);
+  Open("lmdb", dir_ + "/lmdb", Durability::kNone);
+  Put("a");
+  Close();
+  disk.Fail({});  // counts the syncs
+  Open("lmdb", dir_ + "/lmdb", Durability::kNone);
+  EXPECT_GT(disk.calls(), 0u);
+  disk.Fail({DiskCall::kSyncDirectory});
+  Open("lmdb", dir_ + "/lmdb", Durability::kNone);
+  EXPECT_GT(disk.calls(), 0u) << "of the file's name";
+  Close();
+}
+
 // The lazy thread's sync may wait for the thread that writes.
 TEST_F(LibraryEngineTest, AThreadThatWritesMakesCommitsDurableBesideTheLazyThread) {
   for (const char* engine : {"lmdb", "mdbx"}) {
