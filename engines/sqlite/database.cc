@@ -23,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kFrameHeader = 24;  // bytes of the WAL before each page
-constexpr uint32_t kReadersWaitMs = 500;
+// A checkpoint waits for readers for so long. The one in a commit keeps other writers waiting.
+constexpr uint32_t kReadersWaitMs = 500, kReadersWaitInCommitMs = 50;
 
 // Returns the name of a table in SQL, quoted.
 std::string SqlName(const std::string& table) {
@@ -304,21 +305,37 @@ void Database::EndWrite(bool committed) {
 // Begins a checkpoint after a commit when the log is long. The commit is made already, so a failed
 // checkpoint does not make it fail: the pages stay in the log, and the next checkpoint tries again.
 // After a failed sync, the next write throws its error (Vfs).
+//
+// Such a checkpoint copies what no reader needs any more from the log, and SQLite begins the log
+// anew when all is copied and nobody reads from it. If readers come and go without a pause, that is
+// never so. So a checkpoint of a log that is twice as long waits for those that read older states.
+// If one stays, the next checkpoint that waits comes when the log has doubled again.
 void Database::CheckpointInCommit() {
   const uint64_t pages = writer_->wal_pages();
   const uint64_t distance =
       std::max<uint64_t>(1, settings_.checkpoint_log_bytes / (settings_.page_size + kFrameHeader));
   if (pages < distance) {
     next_checkpoint_ = distance;
+    next_wait_ = 2 * distance;
     return;
   }
   if (pages < next_checkpoint_) return;
   // If a reader keeps the checkpoint from completing, the log grows by a part before the next
   // attempt.
   next_checkpoint_ = pages + distance / 16 + 1;
+  const bool waits = pages >= next_wait_;
+  if (waits) next_wait_ = 2 * pages;
   IoScope scope(kCheckpoint);
   Connection::Call call(writer_.get());
-  ::sqlite3_wal_checkpoint_v2(writer_->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  TakeCheckpoint(waits ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE,
+                 kReadersWaitInCommitMs);
+}
+
+int Database::TakeCheckpoint(int mode, uint32_t wait_ms) {
+  writer_->set_busy_wait_ms(std::min(wait_ms, settings_.busy_wait_ms));
+  const int code = ::sqlite3_wal_checkpoint_v2(writer_->db(), nullptr, mode, nullptr, nullptr);
+  writer_->set_busy_wait_ms(settings_.busy_wait_ms);
+  return code;
 }
 
 void Database::Checkpoint() {
@@ -326,15 +343,9 @@ void Database::Checkpoint() {
   try {
     if (settings_.wal()) {
       Connection::Call call(writer);
-      int code = ::sqlite3_wal_checkpoint_v2(writer->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
-                                             nullptr, nullptr);
-      if (code == SQLITE_OK) {
-        // This checkpoint waits for readers, but not for a cursor that stays on its row.
-        writer->set_busy_wait_ms(std::min(kReadersWaitMs, settings_.busy_wait_ms));
-        code = ::sqlite3_wal_checkpoint_v2(writer->db(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
-                                           nullptr, nullptr);
-        writer->set_busy_wait_ms(settings_.busy_wait_ms);
-      }
+      int code = TakeCheckpoint(SQLITE_CHECKPOINT_PASSIVE, 0);
+      // This checkpoint waits for readers, but not for a cursor that stays on its row.
+      if (code == SQLITE_OK) code = TakeCheckpoint(SQLITE_CHECKPOINT_TRUNCATE, kReadersWaitMs);
       if (code != SQLITE_OK && code != SQLITE_BUSY) writer->Fail(code, "a checkpoint");
     }
     SyncFiles();

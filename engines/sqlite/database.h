@@ -96,6 +96,10 @@ class Database {
   void MakeFilesDurable() const;
   void SyncFiles() const;
   void CheckpointInCommit();
+  // Takes a checkpoint of the write-ahead log in a mode of SQLite's (SQLITE_CHECKPOINT_...); all
+  // modes but PASSIVE wait for readers, here for `wait_ms` at most. Returns SQLite's code. The
+  // caller is in a Call of writer_.
+  int TakeCheckpoint(int mode, uint32_t wait_ms);
   std::string NameOf(TableId table) const;
 
   const std::string dir_;
@@ -105,7 +109,9 @@ class Database {
   std::unique_ptr<Vfs> vfs_;
   std::unique_ptr<Connection> writer_;
   WriterTurn turn_;
-  uint64_t next_checkpoint_ = 0;  // pages of the WAL; used by the holder of the turn
+  // These are the lengths of the WAL in pages at which a commit takes its next checkpoint, and its
+  // next one that waits for readers. Only the holder of the turn uses them.
+  uint64_t next_checkpoint_ = 0, next_wait_ = 0;
   std::atomic<uint64_t> commits_{0};
 
   mutable Mutex mutex_;  // locked after turn_ and after the mutex of a connection

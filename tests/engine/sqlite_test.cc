@@ -440,6 +440,31 @@ TEST_F(SqliteTest, ACursorHoldsTheLogBackUntilItLeavesItsRow) {
   EXPECT_EQ(GetBy(reader.get(), 1), RowValue(1, 1001));
 }
 
+// One of two cursors always stands on a row, and none stays there.
+TEST_F(SqliteTest, TheLogStaysShortWhileReadersComeAndGoWithoutAPause) {
+  options_.extra["checkpoint_log_bytes"] = "256k";
+  Open();
+  Load(200, 1000);
+  std::atomic<bool> stop{false};
+  std::promise<void> begun;
+  std::thread reading([&] {
+    const std::unique_ptr<Session> sessions[] = {engine_->NewSession(), engine_->NewSession()};
+    const std::unique_ptr<Cursor> cursors[] = {sessions[0]->NewCursor(table_),
+                                               sessions[1]->NewCursor(table_)};
+    for (const auto& cursor : cursors) EXPECT_TRUE(cursor->First());
+    begun.set_value();
+    for (size_t i = 0; !stop.load(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_TRUE(cursors[i % 2]->First());
+    }
+  });
+  begun.get_future().wait();
+  for (uint64_t row = 0; row < 2000; ++row) Put(row % 200, 1001);
+  stop = true;
+  reading.join();
+  EXPECT_LT(wal_bytes(), 6u << 20);
+}
+
 TEST_F(SqliteTest, AWaitForACursorEndsInASentence) {
   options_.extra["journal"] = "delete";
   options_.extra["busy_wait_ms"] = "50";
