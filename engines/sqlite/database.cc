@@ -124,9 +124,18 @@ Database::~Database() {
 // Makes the files of a database that was not closed in order agree with the device. Such a database
 // has a log or a journal with content. After a failed sync the page cache may have frames and pages
 // that the device lacks: SQLite would put later commits behind such frames, and a power cut would
-// take them away.
+// take them away. The process that made a log or a journal may also have been killed before it
+// synced the directory, which has their names.
 void Database::MakeFilesDurable() const {
-  if (BytesIn(WalFile(dir_)) == 0 && BytesIn(JournalFile(dir_)) == 0) return;
+  SyncDirectory(dir_);
+  if (BytesIn(WalFile(dir_)) == 0 && BytesIn(JournalFile(dir_)) == 0) {
+    // With durability none and a rollback journal, a killed process leaves a database like this, of
+    // which the device lacks pages.
+    FileOptions options;
+    options.read_only = true;
+    File::Open(DatabaseFile(dir_), options)->Sync();
+    return;
+  }
   MakeDurable(DatabaseFile(dir_), FileKind::kData);
   for (const std::string& file : {WalFile(dir_), JournalFile(dir_)}) {
     if (IsThere(file)) MakeDurable(file, FileKind::kLog);

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -137,19 +139,22 @@ TEST_F(LibraryEngineTest, AfterACommitThatFailedLmdbAndMdbxTakeNoneUntilTheyAreO
 
 // The process before may have been killed and have left commits in the page cache alone. libmdbx
 // knows whether it has, and syncs nothing after a close in order.
-TEST_F(LibraryEngineTest, WhatAnOpeningOfLmdbFindsIsDurable) {
-  if (!Has("lmdb")) GTEST_SKIP() << "not in this build";
-  FailingDisk disk(dir_);
-  Open("lmdb", dir_ + "/lmdb", Durability::kNone);
-  Put("a");
-  Close();
-  disk.Fail({});  // counts the syncs
-  Open("lmdb", dir_ + "/lmdb", Durability::kNone);
-  EXPECT_GT(disk.calls(), 0u);
-  disk.Fail({DiskCall::kSyncDirectory});
-  Open("lmdb", dir_ + "/lmdb", Durability::kNone);
-  EXPECT_GT(disk.calls(), 0u) << "of the file's name";
-  Close();
+TEST_F(LibraryEngineTest, WhatAnOpeningFindsIsDurable) {
+  for (const std::string engine : {"lmdb", "sqlite"}) {
+    if (!Has(engine)) continue;
+    const std::string dir = dir_ + "/" + engine;
+    FailingDisk disk(dir_);
+    Open(engine, dir, Durability::kNone);
+    Put("a");
+    for (const DiskCall call : {DiskCall::kSync, DiskCall::kSyncDirectory}) {
+      SCOPED_TRACE(engine + " " + std::to_string(static_cast<int>(call)));
+      Close();
+      disk.Fail({call});  // counts these calls
+      Open(engine, dir, Durability::kNone);
+      EXPECT_GT(disk.calls(), 0u);
+    }
+    Close();
+  }
 }
 
 // The lazy thread's sync may wait for the thread that writes.
@@ -209,6 +214,34 @@ TEST_F(LibraryEngineTest, SqliteDoesNotBuildOnAFailedSyncAfterItIsOpenedAgain) {
     Open("sqlite", cut + "/" + std::to_string(seed));
     EXPECT_TRUE(HasRow("a")) << seed;
     EXPECT_TRUE(HasRow("c")) << seed;
+    Close();
+    fs::remove_all(cut);
+  }
+}
+
+// The process that made the log may have been killed before it synced the directory.
+TEST_F(LibraryEngineTest, TheNameOfALogThatSqliteFindsIsDurable) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const std::string dir = dir_ + "/" + std::to_string(seed), cut = base_ + "/cut";
+    const std::string log = dir + "/data.sqlite-wal";
+    FailingDisk disk(dir_);
+    Open("sqlite", dir, Durability::kNone);
+    Put("a");
+    std::ifstream in(log, std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(in), {});
+    Close();
+    ASSERT_FALSE(fs::exists(log));
+    FileOptions options;
+    options.kind = FileKind::kLog;
+    options.create = FileOptions::kMustCreate;
+    File::Open(log, options)->Write(0, bytes.data(), bytes.size());
+    Open("sqlite", dir);
+    Put("b");
+    disk.Cut(seed);
+    disk.CopyTo(cut);
+    Close();
+    Open("sqlite", cut + "/" + std::to_string(seed));
+    EXPECT_TRUE(HasRow("b")) << seed;
     Close();
     fs::remove_all(cut);
   }
