@@ -351,9 +351,7 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
   bool made = false;
   Call([&] {
     Connection connection(library_, kSchema);
-    const auto columns =
-        connection.Run(fmt::format("SHOW COLUMNS FROM {} WHERE Field = '{}'", info.name, index));
-    if (!columns.empty()) return;
+    if (connection.HasIndexColumn(info.name, index)) return;
     connection.Run(fmt::format(
         "ALTER TABLE {} ADD COLUMN {} BINARY({}) AS (CONCAT({})) VIRTUAL INVISIBLE, ADD INDEX {} "
         "({})",

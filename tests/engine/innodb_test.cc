@@ -103,6 +103,23 @@ TEST_F(InnodbTest, IsClosedByTheLastObjectOfAThread) {
   EXPECT_TRUE(engine->NewSession()->Get(engine->OpenTable("t"), "k", &value));
 }
 
+// An index has a column, whose name the server compares without regard to upper and lower case.
+TEST_F(InnodbTest, AnIndexIsNotTakenForAnotherColumn) {
+  const std::unique_ptr<Engine> engine = Open();
+  const TableId table = engine->OpenTable("t");
+  const TableId index = engine->OpenIndex("it's", table, {{0, 1}});
+  for (const std::string name : {"K", "v", "IT'S"}) {
+    const std::string sentence =
+        ErrorOf(Error::kUsage, [&] { engine->OpenIndex(name, table, {{1, 1}}); });
+    EXPECT_NE(sentence.find("'" + name + "'"), std::string::npos) << sentence;
+  }
+  const std::unique_ptr<Session> session = engine->NewSession();
+  session->Put(table, "row", "bc");
+  const std::unique_ptr<Cursor> cursor = session->NewCursor(index);
+  ASSERT_TRUE(cursor->First());
+  EXPECT_EQ(cursor->key(), "brow");
+}
+
 TEST_F(InnodbTest, SettingsAreInForce) {
   options_.io = IoMode::kDirect;
   options_.page_size = 16384;
