@@ -36,10 +36,11 @@ double NumberOf(const json& object, const std::string& name) {
 // when it is not known.
 json Joined(const json& series, const std::string& name, size_t from, size_t to) {
   if (to - from == 1 || kLast.contains(name)) return series[to - 1].value(name, json());
-  double all = 0;
+  const bool largest = kLargest.contains(name);
+  double all = largest ? NAN : 0;
   for (size_t i = from; i < to; ++i) {
     const double value = NumberOf(series[i], name);
-    all = kLargest.contains(name) ? std::max(all, value) : all + value;
+    all = largest ? std::fmax(all, value) : all + value;  // fmax leaves out what is not known
   }
   return std::isfinite(all) ? json(all) : json();
 }

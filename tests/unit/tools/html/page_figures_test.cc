@@ -55,6 +55,19 @@ TEST(PageFiguresTest, AFigureThatTheFirstSecondLacksIsShown) {
             json::parse("[[0, null], [1, null], [1, 1000], [2, 1000], [2, 2000], [2.5, 2000]]"));
 }
 
+// Joined seconds of a stall, of which no latency is known, had latencies of 0.
+TEST(PageFiguresTest, JoinedSecondsHaveALatencyWhereOneOfThemHas) {
+  json document = SmallDocument(), series = json::array();
+  for (size_t i = 0; i < 2 * PageData::kMostSeconds; ++i) {
+    series.push_back({{"end_seconds", i + 1}, {"operations", 0}, {"max_us", nullptr}});
+  }
+  series[3].update({{"operations", 1}, {"max_us", 7}});
+  Measured(document)["series"] = series;
+  const json columns = MeasuredOnPage(document)["series"];
+  EXPECT_TRUE(columns["max_us"][0].is_null());
+  EXPECT_EQ(columns["max_us"][1], 7);
+}
+
 // The page told of "the slowest operation 0 µs".
 TEST(PageFiguresTest, AStallInWhichNothingEndedHasNoSlowestOperation) {
   const auto stall = [](int operations, double max_us) {
