@@ -17,6 +17,7 @@
 #include "tools/experiment/verdict/advice_config.h"
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
+#include "tools/report/compare_terms.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/statistics/estimate.h"
 
@@ -48,17 +49,6 @@ std::set<std::string> FiguresOfMetrics(const Experiment& experiment) {
     }
   }
   return names;
-}
-
-// Returns the version of testbed that wrote the document, and its build: the commits between two
-// releases have the same version, and a debug build is slower.
-std::string BuildText(const json& document) {
-  std::string text = document.at("testbed");
-  const json build = document.value("build", json::object());
-  for (const char* part : {"commit", "compiler", "allocator", "type"}) {
-    if (build.contains(part)) text += ", " + build.value(part, "");
-  }
-  return text;
 }
 
 // Returns whether the advice for RocksDB needs the figure.

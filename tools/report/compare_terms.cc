@@ -21,6 +21,10 @@ namespace {
 
 using nlohmann::json;
 
+// Fields of "build" that the speed of a run depends on: a debug build is slower than others, and
+// commits between two releases have the same version number.
+constexpr const char* kBuildFacts[] = {"commit", "compiler", "allocator", "type"};
+
 // Facts of "machine" that the speed of a run depends on. Others, such as free space, differ from
 // run to run.
 constexpr const char* kMachineFacts[] = {
@@ -168,9 +172,7 @@ CompareTerms TermsOf(const json& first, const json& second) {
   CompareTerms terms;
   Add("testbed", ValueAt(first, {"testbed"}), ValueAt(second, {"testbed"}), &terms.versions);
   Add("engine's version", EngineVersion(first), EngineVersion(second), &terms.versions);
-  // The build is compared, because a debug build is slower than others, and commits between two
-  // releases have the same version number.
-  for (const char* part : {"commit", "compiler", "allocator", "type"}) {
+  for (const char* part : kBuildFacts) {
     Add(std::string("build's ") + part, ValueAt(first, {"build", part}),
         ValueAt(second, {"build", part}), &terms.versions);
   }
@@ -193,6 +195,15 @@ CompareTerms TermsOf(const json& first, const json& second) {
   const json host_a = ValueAt(first, {"host"}), host_b = ValueAt(second, {"host"});
   if (host_a.is_string() && host_b.is_string()) Add("name", host_a, host_b, &terms.hosts);
   return terms;
+}
+
+std::string BuildText(const json& document) {
+  std::string text = document.at("testbed");
+  for (const char* part : kBuildFacts) {
+    const json value = ValueAt(document, {"build", part});
+    if (value.is_string()) text += ", " + value.get<std::string>();
+  }
+  return text;
 }
 
 CompareTerms UnionOf(const std::vector<CompareTerms>& all) {
