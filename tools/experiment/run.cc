@@ -171,7 +171,8 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   run.rehearsals_dir = results_.path() + "/rehearsals";
   run.quiet = options_.quiet;
   if (options_.line_seconds > 0) run.live.report_interval = options_.line_seconds;
-  // A round of an experiment is a load, so --repeat within a round repeats runs on that load.
+  // Experiments that an earlier version began may have --repeat. A round has one load, so that it
+  // made as many runs on that load.
   run.repeat_runs *= run.repeat;
   run.repeat = 1;
   return run;

@@ -1,5 +1,6 @@
-// A claim keeps a cell, or a block of cells, for one process, so that processes on several hosts
-// that share a results directory do each cell once.
+// A claim keeps a cell, a block of cells, or a load that is being made for one process, so that
+// processes on several hosts that share a results directory do each cell once, and write each
+// load's document once.
 //
 //   std::optional<Claim> claim = Claim::Try(dir.ClaimFile(CellKey(cell)));
 //   if (!claim) ...                       // another process does it
