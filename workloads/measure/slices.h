@@ -4,7 +4,6 @@
 #ifndef TESTBED_WORKLOADS_MEASURE_SLICES_H_
 #define TESTBED_WORKLOADS_MEASURE_SLICES_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -44,11 +43,10 @@ struct Interval {
   CheckBlocks checks = {};  // blocks that the checks in this interval asked for
 };
 
-// KnowsLatency returns whether the interval has percentiles and a maximum, or those of one kind of
-// its operations. It has none where no operation ended, or where none of those that ended is among
-// the latencies. No operation takes 0 ns.
+// KnowsLatency returns whether the interval has percentiles and a maximum. It has none where no
+// operation ended, or where none of those that ended is among the latencies. No operation takes
+// 0 ns.
 inline bool KnowsLatency(const Interval& i) { return i.max_ns != 0; }
-inline bool KnowsLatency(const Interval& i, size_t kind) { return i.max_latency_ns[kind] != 0; }
 
 // Grants a phase its slices. The phase's main thread calls both functions while all clients rest.
 class SliceControl {

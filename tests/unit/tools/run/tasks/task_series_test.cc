@@ -106,9 +106,11 @@ TEST(MergeSeriesTest, WhatALongIntervalDoesNotTellOfASecondIsNotKnownThere) {
   stopped[0].background = {{kUnscoped, 5, 1000}, {kOpen, 0, 0}};
   const std::vector<Interval> rows = MergeSeries({{0, &stopped}}, 2);
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_TRUE(KnowsLatency(rows[0]) && KnowsLatency(rows[0], 1));
+  EXPECT_TRUE(KnowsLatency(rows[0]));
+  EXPECT_EQ(rows[0].max_latency_ns, (std::vector<uint64_t>{1000, 1000}));
   EXPECT_EQ(rows[1].operations, 4u);
-  EXPECT_FALSE(KnowsLatency(rows[1]) || KnowsLatency(rows[1], 1));
+  EXPECT_FALSE(KnowsLatency(rows[1]));
+  EXPECT_EQ(rows[1].max_latency_ns, (std::vector<uint64_t>{0, 0}));
   EXPECT_EQ(rows[1].resident_bytes, 0u);
   EXPECT_EQ(rows[2].max_ns, 3000u);
   EXPECT_EQ(rows[2].resident_bytes, 3000u);
