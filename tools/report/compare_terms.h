@@ -39,8 +39,8 @@ CompareTerms TermsOf(const nlohmann::json& first, const nlohmann::json& second);
 CompareTerms UnionOf(const std::vector<CompareTerms>& all);
 
 // Returns the version of testbed that wrote the document, and what is known of its build, such as
-// "1.0, 3f2a91c, GNU 12.2.0, glibc 2.36, Release". Throws nlohmann::json::exception when the document
-// is damaged.
+// "1.0, 3f2a91c, GNU 12.2.0, glibc 2.36, Release". Throws nlohmann::json::exception when the
+// document is damaged.
 std::string BuildText(const nlohmann::json& document);
 
 // Returns "data" of the document as far as it tells which rows were asked for: where each row has a
