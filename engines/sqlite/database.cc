@@ -319,15 +319,18 @@ void Database::EndWrite(bool committed) {
 // anew when all is copied and nobody reads from it. If readers come and go without a pause, that is
 // never so. So a checkpoint of a log that is twice as long waits for those that read older states.
 // If one stays, the next checkpoint that waits comes when the log has doubled again.
+//
+// SQLite has begun the log anew when it is shorter than after the commit before. It may be longer
+// than the distance all the same, after a long transaction.
 void Database::CheckpointInCommit() {
   const uint64_t pages = writer_->wal_pages();
   const uint64_t distance =
       std::max<uint64_t>(1, settings_.checkpoint_log_bytes / (settings_.page_size + kFrameHeader));
-  if (pages < distance) {
+  if (pages < distance || pages < log_pages_) {
     next_checkpoint_ = distance;
     next_wait_ = 2 * distance;
-    return;
   }
+  log_pages_ = pages;
   if (pages < next_checkpoint_) return;
   // If a reader keeps the checkpoint from completing, the log grows by a part before the next
   // attempt.

@@ -110,8 +110,9 @@ class Database {
   std::unique_ptr<Connection> writer_;
   WriterTurn turn_;
   // These are the lengths of the WAL in pages at which a commit takes its next checkpoint, and its
-  // next one that waits for readers. Only the holder of the turn uses them.
-  uint64_t next_checkpoint_ = 0, next_wait_ = 0;
+  // next one that waits for readers, and the length at the last commit. Only the holder of the turn
+  // uses them.
+  uint64_t next_checkpoint_ = 0, next_wait_ = 0, log_pages_ = 0;
   std::atomic<uint64_t> commits_{0};
 
   mutable Mutex mutex_;  // locked after turn_ and after the mutex of a connection

@@ -1,11 +1,14 @@
-// Tests what the opening of an sqlite database says of a file that cannot be read.
+// Tests what the opening of an sqlite database says of a file that cannot be read, and how long its
+// write-ahead log becomes.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 
 #include "device/error.h"
@@ -49,6 +52,31 @@ TEST(SqliteDatabaseTest, AFileThatCannotBeReadIsNotEmpty) {
     fs::permissions(sqlite::DatabaseFile(dir), fs::perms::none);
     for (const bool create : {false, true})
       EXPECT_EQ(ErrorOfOpening(dir, create), EACCES) << create;
+  }
+  fs::remove_all(dir);
+}
+
+// Each transaction is longer than the distance between checkpoints. An earlier version took each
+// checkpoint when the log had a transaction more than at the one before.
+TEST(SqliteDatabaseTest, TheLogOfLongTransactionsStaysShort) {
+  std::string pattern = fs::current_path() / "sqlite_database_XXXXXX";
+  const std::string dir = ::mkdtemp(pattern.data());
+  {
+    EngineOptions options = DefaultEngineOptions(FindEngine("sqlite"));
+    options.durability = Durability::kNone;
+    options.extra["checkpoint_log_bytes"] = "64k";
+    const std::unique_ptr<Engine> engine = OpenEngine("sqlite", dir, options);
+    const TableId table = engine->OpenTable("t");
+    const std::unique_ptr<Session> session = engine->NewSession();
+    for (int transaction = 0; transaction < 200; ++transaction) {
+      const std::string value(500, static_cast<char>('a' + transaction % 26));
+      session->Begin();
+      for (int row = 1000; row < 1400; ++row) session->Put(table, std::to_string(row), value);
+      session->Commit();
+    }
+    const uintmax_t bytes = fs::file_size(sqlite::WalFile(dir));
+    EXPECT_GT(bytes, 200'000u);
+    EXPECT_LT(bytes, 2'000'000u);
   }
   fs::remove_all(dir);
 }
