@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -110,7 +111,16 @@ struct Times {
                         // time: above 1 when clients wait for a processor
 };
 
-// Returns the times over all trials; nothing when the processor time of some trial is unknown.
+// Returns the trials in which operations ended. The others have no figures per operation.
+std::vector<ReadTrial> WithOperations(const std::vector<ReadTrial>& trials) {
+  std::vector<ReadTrial> with;
+  std::copy_if(trials.begin(), trials.end(), std::back_inserter(with),
+               [](const ReadTrial& t) { return t.rate > 0; });
+  return with;
+}
+
+// Returns the times over all trials, in each of which operations ended; nothing when the processor
+// time of some trial is unknown.
 std::optional<Times> TimesOf(const std::vector<ReadTrial>& trials) {
   double device = 0, reads = 0, cpu = 0, wall = 0;
   for (const ReadTrial& t : trials) {
@@ -183,16 +193,18 @@ CacheModel::Hits CacheModel::At(double cache_bytes) const {
 
 std::vector<double> SteadyRates(const std::vector<ReadTrial>& trials) {
   std::vector<double> rates;
-  const std::optional<Times> times = TimesOf(trials);
+  const std::optional<Times> times = TimesOf(WithOperations(trials));
   for (const ReadTrial& t : trials) {
-    rates.push_back(times ? t.clients / (times->wall_per_cpu * t.cpu_seconds +
-                                         times->device_read * t.device_reads)
-                          : t.rate);
+    rates.push_back(times && t.rate > 0 ? t.clients / (times->wall_per_cpu * t.cpu_seconds +
+                                                       times->device_read * t.device_reads)
+                                        : t.rate);
   }
   return rates;
 }
 
-ReadCosts FitReadCosts(const std::vector<ReadTrial>& trials) {
+ReadCosts FitReadCosts(const std::vector<ReadTrial>& all) {
+  const std::vector<ReadTrial> trials = WithOperations(all);
+  if (trials.empty()) return {};
   std::vector<Sample> samples;
   const std::optional<Times> times = TimesOf(trials);
   for (const ReadTrial& t : trials) {

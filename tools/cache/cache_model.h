@@ -83,27 +83,29 @@ class CacheModel {
 // 1/rate = base + miss x engine misses + device x device reads.
 struct ReadCosts {
   double base = 0, miss = 0, device = 0;
-  // Returns operations per second for these misses per operation.
+  // Returns operations per second for these misses per operation; 0 when no cost is known.
   double Rate(double engine_misses, double device_reads) const {
-    return 1 / (base + miss * engine_misses + device * device_reads);
+    const double seconds = base + miss * engine_misses + device * device_reads;
+    return seconds > 0 ? 1 / seconds : 0;
   }
 };
 // The measurements of a trial, per operation except for rate and clients. A device's speed changes
 // from one second to the next, but the number of device reads and the processor time of an
 // operation hardly change. So processor time and device time are fitted separately when a trial has
-// them.
+// them. A trial in which no operation ended has the rate 0, and its other figures tell nothing.
 struct ReadTrial {
   double rate, engine_misses, device_reads;
   double cpu_seconds = 0;     // processor time; 0: it is unknown, and device_seconds too
   double device_seconds = 0;  // time that the device took for its reads
   double clients = 1;         // clients that issued operations at the same time
 };
-// Returns the costs that fit the trials by least squares of the relative error, none below 0.
-// `trials` must not be empty.
-ReadCosts FitReadCosts(const std::vector<ReadTrial>& trials);
+// Returns the costs that fit the trials by least squares of the relative error, none below 0. All
+// are 0 when no trial has a rate above 0.
+ReadCosts FitReadCosts(const std::vector<ReadTrial>& all);
 
 // Returns the rates that the trials would have had on a device of constant speed, the mean speed
-// over all trials. Returns the measured rates when the processor time of some trial is unknown.
+// over all trials. Returns the measured rates when the processor time of some trial is unknown, and
+// 0 for a trial in which no operation ended.
 std::vector<double> SteadyRates(const std::vector<ReadTrial>& trials);
 
 }  // namespace testbed

@@ -24,7 +24,8 @@ void Merge(CacheTrial* trial, const CacheTrial& again) {
   const auto mean = [&](double a, double b) { return (a * old + b) / all; };
   ReadTrial& m = trial->measured;
   const ReadTrial& n = again.measured;
-  m.rate = mean(m.rate, n.rate);
+  // In one of them no operation ended, so no mean of the time of an operation is known.
+  m.rate = m.rate > 0 && n.rate > 0 ? mean(m.rate, n.rate) : 0;
   m.engine_misses = mean(m.engine_misses, n.engine_misses);
   m.device_reads = mean(m.device_reads, n.device_reads);
   m.cpu_seconds = mean(m.cpu_seconds, n.cpu_seconds);
@@ -39,6 +40,12 @@ void Merge(CacheTrial* trial, const CacheTrial& again) {
   ++trial->times;
 }
 
+// Returns whether a prediction tells anything of a trial with this share and rate. The model
+// describes neither a cache that is too small to work in nor a trial in which no operation ended.
+bool Describes(const SharePrediction& prediction, double cache_pct, double rate) {
+  return cache_pct > prediction.starved() && rate > 0;
+}
+
 // Returns whether the predicted curve has the shape of the rates that it was fitted to. Where the
 // model misses an effect it can be wrong tenfold, and then it must not overrule the trials.
 bool Explains(const SharePrediction& prediction, const std::vector<CacheTrial>& trials,
@@ -46,7 +53,7 @@ bool Explains(const SharePrediction& prediction, const std::vector<CacheTrial>& 
   constexpr double kMostError = 0.25;  // standard deviation of the logarithm, about a quarter
   double n = 0, sum = 0, squares = 0;
   for (size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i].cache_pct <= prediction.starved()) continue;
+    if (!Describes(prediction, trials[i].cache_pct, rates[i])) continue;
     const double error = std::log(prediction.Rate(trials[i].cache_pct) / rates[i]);
     ++n, sum += error, squares += error * error;
   }
@@ -62,7 +69,8 @@ std::vector<double> Scores(const ShareSearch& search, const std::vector<CacheTri
   if (!Explains(prediction, trials, scores)) return scores;
   for (size_t i = 0; i < trials.size(); ++i) {
     const double share = trials[i].cache_pct;
-    if (share > prediction.starved()) scores[i] = std::sqrt(scores[i] * prediction.Rate(share));
+    if (!Describes(prediction, share, scores[i])) continue;
+    scores[i] = std::sqrt(scores[i] * prediction.Rate(share));
   }
   return scores;
 }
@@ -190,6 +198,7 @@ CacheModel FitPageBytes(const CacheModel& model, double ram_bytes,
     const CacheModel scaled = model.WithPageBytes(model.page_bytes() * factor);
     double error = 0;
     for (const CacheTrial& trial : trials) {
+      if (trial.measured.rate <= 0) continue;
       const double off =
           scaled.At(ram_bytes * trial.cache_pct / 100).engine_misses - trial.measured.engine_misses;
       error += off * off;

@@ -130,6 +130,25 @@ TEST(CacheModelTest, CostsAreFoundThoughTheDevicesSpeedChanges) {
   EXPECT_LT(std::abs(rates[3] / costs.Rate(0.7, 0.3) - 1), 0.02);
 }
 
+// Its time per operation is infinite. It made the rates of all trials 0.
+TEST(CacheModelTest, ATrialInWhichNoOperationEndedTellsNothingOfTheOthers) {
+  std::vector<ReadTrial> trials = {{20000, 0.9, 0.2, 30e-6, 20e-6, 2},
+                                   {15000, 0.5, 0.4, 20e-6, 40e-6, 2},
+                                   {25000, 0.3, 0.1, 18e-6, 10e-6, 2}};
+  const std::vector<double> rates = SteadyRates(trials);
+  const ReadCosts costs = FitReadCosts(trials);
+  trials.push_back({0, 7000, 5000, 0.4, 0.6, 2});
+  const std::vector<double> with = SteadyRates(trials);
+  ASSERT_EQ(with.size(), 4u);
+  for (size_t i = 0; i < rates.size(); ++i) EXPECT_EQ(with[i], rates[i]) << i;
+  EXPECT_EQ(with[3], 0);
+  const ReadCosts costs_with = FitReadCosts(trials);
+  EXPECT_EQ(costs_with.base, costs.base);
+  EXPECT_EQ(costs_with.miss, costs.miss);
+  EXPECT_EQ(costs_with.device, costs.device);
+  EXPECT_EQ(FitReadCosts({trials[3]}).Rate(1, 1), 0) << "no operation ended in any";
+}
+
 TEST(CacheModelTest, NoCostIsNegativeWhateverTheNoise) {
   Random random(5);
   for (int i = 0; i < 200; ++i) {

@@ -185,6 +185,31 @@ TEST(CacheTuningTest, APredictionThatTheTrialsContradictHasNoPart) {
   EXPECT_GT(best, 60);
 }
 
+// With the smallest share no operation ends within a trial. All scores were 0 then, so that the
+// share at which the search had begun was chosen, and no predicted rate was a number.
+TEST(CacheTuningTest, AShareWithWhichNoOperationEndsSpoilsNoOther) {
+  const CacheModel model({.ram_bytes = kGibibyte, .page_bytes = 8192, .stored_bytes = 8192},
+                         PagePopularity::Even(500000, 0, 0));
+  ShareSearch search;
+  search.ram_bytes = kGibibyte;
+  search.measure = [](double pct) {
+    if (pct < 10) return CacheTrial{pct, {0, 9000, 9000, 0.5, 0.9, 4}};
+    const double reads = 1 - 0.01 * pct, cpu = 20e-6, device = 100e-6 * reads;
+    return CacheTrial{pct, {4 / (cpu + device), reads, reads, cpu, device, 4}};
+  };
+  search.predict = [&](const std::vector<CacheTrial>& trials) {
+    return SharePrediction(model, kGibibyte, trials);
+  };
+  double best = 0;
+  const std::vector<CacheTrial> trials = ClimbShare(search, &best);
+  EXPECT_GT(best, 70);
+  const nlohmann::json prediction = search.predict(trials).ToJson();
+  for (const nlohmann::json& point : prediction["curve"]) {
+    EXPECT_TRUE(std::isfinite(point["rate"].get<double>())) << point;
+    EXPECT_GT(point["rate"], 0);
+  }
+}
+
 TEST(CacheTuningTest, ABlockTakesWhatWasReadOfIt) {
   CacheTrial silent{}, small{}, large{};
   small.block_bytes = 3000, large.block_bytes = 5000;
