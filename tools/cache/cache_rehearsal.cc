@@ -25,6 +25,15 @@ using nlohmann::json;
 constexpr double kLeastPct = 1, kMostPct = 95;
 constexpr double kUsualSlope = 1.1;  // bytes needed per byte of cache, until it is measured
 
+// Returns whether a phase other than the loads writes.
+bool ChangesRows(const RunOptions& options) {
+  return std::any_of(options.workloads.begin(), options.workloads.end(),
+                     [](const std::string& name) {
+                       const WorkloadInfo& info = FindWorkload(name);
+                       return !info.loads && !info.reads_only && !info.only_settles;
+                     });
+}
+
 double Shorter(double seconds) { return std::clamp(seconds / 5, std::min(seconds, 5.0), 60.0); }
 
 // Returns the name of the file that keeps the rehearsals of this identity.
@@ -241,6 +250,10 @@ json RehearsalIdentity(const RunOptions& options) {
   }
   for (const char* own : {"phase_seconds", "phase_rates", "phase_curves", "phase_popular"}) {
     if (!all[own].empty()) identity[own] = all[own];
+  }
+  // The speed of commits decides how many rows a phase changes before its time is over.
+  if (ChangesRows(options)) {
+    for (const char* name : {"durability", "lazy_interval_ms"}) identity[name] = all[name];
   }
   return identity;
 }

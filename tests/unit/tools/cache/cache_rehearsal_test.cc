@@ -297,6 +297,22 @@ TEST(CacheRehearsalTest, CellsThatReadOtherRowsShareNoRehearsal) {
   }
 }
 
+// With slow commits a phase changes fewer rows in its time. Cells of all durabilities shared the
+// rehearsal of the first one.
+TEST(CacheRehearsalTest, CellsThatWriteForATimeShareARehearsalOfTheirDurabilityAlone) {
+  const auto with = [](const std::string& workload, std::vector<std::string> more) {
+    more.insert(more.begin(), {"--workload", workload, "--seconds", "30"});
+    return RehearsalIdentity(Options(std::move(more)));
+  };
+  for (const std::string writes : {"insert,mixed", "insert,point-read,mixed"}) {
+    EXPECT_NE(with(writes, {"--durability", "sync"}), with(writes, {"--durability", "none"}));
+    EXPECT_NE(with(writes, {"--lazy-interval", "5"}), with(writes, {"--lazy-interval", "500"}));
+  }
+  for (const std::string loads : {"insert", "insert,point-read"}) {
+    EXPECT_EQ(with(loads, {"--durability", "sync"}), with(loads, {"--durability", "none"}));
+  }
+}
+
 // The rehearsals of these runs are the same, but the cache of the longer run grows further after
 // what was rehearsed.
 TEST(CacheRehearsalTest, ALongerRunSharesNoRehearsalOfAShorterOne) {
