@@ -2,8 +2,8 @@
 """Compares equal sides with `testbed ab` again and again, and counts how often they are called different.
 
 Four kinds of work take turns: cached reads and IO-bound reads in interleaved slices, inserts and mixed work in rounds. Each comparison has
-another seed. Its answer is kept in --dir, so that a run that was ended goes on where it was. With --jobs, several run at once and disturb
-each other. What is called faster or slower is a false alarm, since both sides are the same; with the stated 95 % at most one in twenty may be.
+another seed. Its answer is kept in --dir with what it was asked with, so that a run that was ended goes on where it was; what another program
+answered, or with another --time or other words, is asked again. With --jobs, several run at once and disturb each other. What is called faster or slower is a false alarm, since both sides are the same; with the stated 95 % at most one in twenty may be.
 A comparison of fewer than three loads can raise none, so it is shown and not counted. Ends with 1 when more are false alarms (of few
 comparisons one is more), with 2 when testbed fails or no comparison counts, else with 0.
 
@@ -13,6 +13,7 @@ comparisons one is more), with 2 when testbed fails or no comparison counts, els
 import argparse
 import collections
 import concurrent.futures
+import hashlib
 import json
 import math
 import pathlib
@@ -43,15 +44,24 @@ def compare(options, words, seed, file):
     return {key: whole[key] for key in ("way", "loads", "seconds", "answers")}
 
 
+def asked_with(options, number):
+    """Returns what an answer depends on, apart from the machine: another program may give another answer."""
+    return {"program": options.program, "time": options.time, "words": KINDS[kind_of(number)]}
+
+
 def answer(options, number):
-    """Returns what is kept of a comparison, which is run unless it was run before."""
+    """Returns what is kept of a comparison, which is run unless it was run before, with the same program and words."""
     file = options.dir / f"{number:04}.json"
-    if not file.exists():
-        kept = compare(options, KINDS[kind_of(number)], 1000 + number, file)
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps(kept), encoding="utf-8")
-        part.rename(file)  # a run that is ended leaves no half of an answer
-    return json.loads(file.read_text(encoding="utf-8"))
+    asked = asked_with(options, number)
+    if file.exists():
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        if kept.get("asked") == asked:
+            return kept
+    kept = {"asked": asked, **compare(options, KINDS[kind_of(number)], 1000 + number, file)}
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(kept), encoding="utf-8")
+    part.rename(file)  # a run that is ended leaves no half of an answer
+    return kept
 
 
 def kind_of(number):
@@ -96,6 +106,9 @@ def main():
         parser.error(f"--jobs {options.jobs} is not accepted; give 1 or more")
     if not 0 < options.time < math.inf:
         parser.error(f"--time {options.time:g} is not accepted; give seconds above 0")
+    if not pathlib.Path(options.testbed).is_file():
+        parser.error(f"--testbed {options.testbed} is no program")
+    options.program = hashlib.sha256(pathlib.Path(options.testbed).read_bytes()).hexdigest()[:12]
     options.dir = options.dir.resolve()
     options.dir.mkdir(exist_ok=True)
     counts = collections.defaultdict(collections.Counter)

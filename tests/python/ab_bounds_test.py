@@ -67,14 +67,16 @@ def module_of(script):
 class BoundsTest(unittest.TestCase):
     def run_bench(self, script, answers, *words, drift=20, fewer=1000):
         with tempfile.TemporaryDirectory(dir=DIRECTORY) as name:
-            directory = pathlib.Path(name)
-            (directory / "answers").write_text(json.dumps(answers), encoding="utf-8")
-            program = directory / "testbed"
-            text = STAND_IN.replace("PYTHON", sys.executable).replace("DRIFT", str(drift)).replace("FEWER", str(fewer))
-            program.write_text(text, encoding="utf-8")
-            program.chmod(0o755)
-            return subprocess.run([sys.executable, str(SOURCE / "bench" / script), "--testbed", str(program), *words], cwd=directory, check=False,
-                                  capture_output=True, text=True)
+            return self.run_bench_in(pathlib.Path(name), script, answers, *words, drift=drift, fewer=fewer)
+
+    def run_bench_in(self, directory, script, answers, *words, drift=20, fewer=1000, build=1):
+        (directory / "answers").write_text(json.dumps(answers), encoding="utf-8")
+        program = directory / "testbed"
+        text = STAND_IN.replace("PYTHON", sys.executable).replace("DRIFT", str(drift)).replace("FEWER", str(fewer))
+        program.write_text(f"{text}# build {build}\n", encoding="utf-8")
+        program.chmod(0o755)
+        return subprocess.run([sys.executable, str(SOURCE / "bench" / script), "--testbed", str(program), *words], cwd=directory, check=False,
+                              capture_output=True, text=True)
 
     def test_false_alarms(self):
         cases = [(["slower", "same"], 20, 0), (["slower", "faster", "same"], 20, 1), (["cannot be told"], 4, 0), (["fails"], 4, 2)]
@@ -90,6 +92,18 @@ class BoundsTest(unittest.TestCase):
         result = self.run_bench("ab_false_alarms.py", ["cannot be told early"], "--comparisons", "4")
         self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
         self.assertIn("no comparison had 3 loads", result.stdout)
+
+    def test_what_another_program_answered_is_asked_again(self):
+        with tempfile.TemporaryDirectory(dir=DIRECTORY) as name:
+            def code_of(answer, time, build):
+                result = self.run_bench_in(pathlib.Path(name), "ab_false_alarms.py", [answer], "--comparisons", "4", "--time", time, build=build)
+                return result.returncode
+
+            self.assertEqual(code_of("same", "60", 1), 0)
+            self.assertEqual(code_of("slower", "60", 1), 0, "it goes on where it was")
+            self.assertEqual(code_of("slower", "60", 2), 1, "another program")
+            self.assertEqual(code_of("same", "60", 2), 1, "it goes on where it was")
+            self.assertEqual(code_of("same", "30", 2), 0, "another time")
 
     def power(self, answers, *words, drift=20):
         result = self.run_bench("ab_power.py", answers, "--work", "cached", *words, drift=drift)
