@@ -119,6 +119,17 @@ class BoundsTest(unittest.TestCase):
         for way in ("interleave", "duet", "rounds"):
             self.assertEqual(self.power(["slower"], "--slowdowns", "2", "--repeats", "1", "--ways", way), 0, way)
 
+    def test_work_that_no_way_can_compare_is_left_out_and_told(self):
+        result = self.run_bench("ab_power.py", ["slower"], "--work", "insert", "--slowdowns", "2", "--repeats", "1")
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertIn("insert: left out", result.stdout)
+        self.assertIn("nothing was measured", result.stdout)
+        result = self.run_bench("ab_power.py", ["slower"], "--work", "insert", "null", "--slowdowns", "2", "--repeats", "1")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("insert: left out", result.stdout)
+        result = self.run_bench("ab_power.py", ["same"], "--work", "insert", "--ways", "rounds", "--slowdowns", "5", "--repeats", "1")
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+
     def test_slowdowns_below_the_bound_are_only_shown(self):
         self.assertEqual(self.power(["same"], "--slowdowns", "1"), 0)
 
