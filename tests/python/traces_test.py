@@ -83,6 +83,17 @@ class CheckTest(unittest.TestCase):
             check.compare("engine", "reads", phase(1000), phase(blocks, others), exactly)
             self.assertEqual([row.holds for row in check.rows], holds, (blocks, others, exactly))
 
+    def test_blocks_that_an_engine_does_not_count_are_not_known(self):
+        check = self.check("exit 0")
+        phase = {"account": {"engine": {}}, "details": {"answers_other": 0, "answers_unknown": 0}}
+        check.compare("engine", "reads", phase, phase, True)
+        self.assertEqual([row.holds for row in check.rows], [None])
+        self.assertTrue(check_traces.as_text(check.rows).endswith("not known"))
+        self.assertEqual(check_traces.exit_code(check.rows), check_traces.SKIPPED)
+        for holds, code in ((True, 0), (False, 1)):
+            check.note("blocks", "another engine", "", "", holds)
+            self.assertEqual(check_traces.exit_code(check.rows), code)
+
     def test_starts_are_those_of_the_trace(self):
         if shutil.which("zstd") is None:
             self.skipTest("there is no zstd (Debian: apt install zstd)")
