@@ -28,7 +28,7 @@ class Table {
     kept_ = std::move(names);
     return *this;
   }
-  // Aligns these columns, by their places from 0, to the left.
+  // Aligns these columns, by their places from 0, to the left, and the others to the right.
   Table& Words(std::set<size_t> places) {
     words_ = std::move(places);
     return *this;
@@ -50,9 +50,7 @@ class Table {
   std::string Markdown(bool all) const;
 
  private:
-  bool IsLeft(size_t column) const {
-    return column == 0 || cells_ == kWords || words_.contains(column);
-  }
+  bool IsLeft(size_t column) const { return cells_ == kWords || words_.contains(column); }
   std::vector<size_t> Shown(bool all) const;
   std::vector<size_t> Widths() const;
 
@@ -60,7 +58,7 @@ class Table {
   std::vector<std::string> columns_;
   Cells cells_;
   std::set<std::string> wide_, kept_;
-  std::set<size_t> words_;
+  std::set<size_t> words_ = {0};
   std::vector<std::vector<std::string>> rows_;
 };
 

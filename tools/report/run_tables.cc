@@ -230,7 +230,7 @@ Table TaskTable(const json& document) {
   Table table("Tasks of the run",
               {"phase: task", "host", "clients", "count", "ops/s", "p50 us", "p99 us", "max us",
                "late us", "clock us", "error us", "drift us"});
-  table.Wide({"max us", "drift us"}).Words({1});
+  table.Wide({"max us", "drift us"}).Words({0, 1});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     for (const json& task : phase.value("tasks", json::array())) {
       const double operations = Number(task, "/count", 0);

@@ -39,6 +39,15 @@ TEST(AnswerTest, ATableAlignsTextsToTheLeftAndNumbersToTheRight) {
   EXPECT_THAT(AnswerTable(answer, 30), HasSubstr("(2 more columns with --wide)"));
 }
 
+TEST(AnswerTest, NumbersOfTheFirstColumnAreToTheRight) {
+  const QueryAnswer answer = {{"n", "name"}, {{5, "a"}, {1234, "b"}}};
+  EXPECT_EQ(AnswerTable(answer, SIZE_MAX),
+            "2 rows\n"
+            "     n  name\n"
+            "     5  a\n"
+            "  1234  b\n\n");
+}
+
 // A rate of 999,999.7 was "1e+06" between two rates of seven digits.
 TEST(AnswerTest, ALargeNumberOfATableHasNoExponent) {
   const QueryAnswer answer = {{"phase", "rate"},
