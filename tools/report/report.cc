@@ -108,6 +108,12 @@ std::string OrdinalText(const char* prefix, double number) {
   return number > 0 ? prefix + Whole(number + 1) : "";
 }
 
+// Returns the letter of a run's grade. Throws json::exception when it is none that there is.
+char GradeLetter(const json& accounting) {
+  static const json kLetters = {{"A", 'A'}, {"B", 'B'}, {"C", 'C'}};
+  return static_cast<char>(kLetters.at(accounting.at("grade").get<std::string>()).get<int>());
+}
+
 // Returns a line with the worst grade of the runs, the reasons for it, and the figures that this
 // machine cannot give.
 std::string GradeLine(const json& document) {
@@ -119,9 +125,7 @@ std::string GradeLine(const json& document) {
     const json& a = run.at("accounting");
     known = true;
     missing = a.at("missing");
-    KeepWorse({a.at("grade").get<std::string>().at(0),
-               a.value("grade_reasons", std::vector<std::string>())},
-              &worst);
+    KeepWorse({GradeLetter(a), a.value("grade_reasons", std::vector<std::string>())}, &worst);
   }
   if (!known) return "";
   std::string text = fmt::format("grade {}", worst.letter);

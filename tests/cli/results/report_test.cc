@@ -493,6 +493,11 @@ TEST_F(ReportTest, FilesThatAreNoResultsGetASentence) {
   expect(R"({"schema": "testbed-ab/0"})", "of another version of testbed");
   expect(R"({"schema": "testbed-check/1"})", "but not of a run");
   expect(R"({"schema": "testbed-results/1"})", "is damaged");
+  for (const char* grade : {"", "Q"}) {
+    json document = json::parse(whole);
+    document["runs"][0]["accounting"]["grade"] = grade;
+    expect(document.dump(), "is damaged");
+  }
 }
 
 // The file has a hole, and nothing of it is read.
