@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -44,6 +45,21 @@ uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t
                     : fmt::format("a whole number from {} to {}", least, most));
   }
   return n * unit;
+}
+
+std::vector<int> ParseCounts(const std::string& option, const std::string& text, int least,
+                             int most) {
+  std::vector<int> counts;
+  for (const std::string& part : Split(text, ',')) {
+    const auto count = static_cast<int>(
+        ParseCount(option, part, static_cast<uint64_t>(least), static_cast<uint64_t>(most)));
+    if (std::find(counts.begin(), counts.end(), count) != counts.end()) {
+      throw Error(Error::kUsage, fmt::format("{} {}: {} is in the list twice; give it once", option,
+                                             text, count));
+    }
+    counts.push_back(count);
+  }
+  return counts;
 }
 
 double ParseReal(const std::string& option, const std::string& text, double least, double most) {

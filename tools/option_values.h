@@ -25,6 +25,11 @@ struct DatasetOptions;
 uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t least,
                     uint64_t most);
 
+// Parses whole numbers from `least` to `most` that commas separate. Each may be there once, since
+// runs are told apart by their number.
+std::vector<int> ParseCounts(const std::string& option, const std::string& text, int least,
+                             int most);
+
 // Parses a number from `least` to `most`.
 double ParseReal(const std::string& option, const std::string& text, double least, double most);
 

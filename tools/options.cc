@@ -251,12 +251,7 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) { SetWorkloads(option, text, &o); });
   Add(app, "--threads", "LIST",
       "Client threads; a list runs each in turn, such as 1,8,16 [8, or what the workload has]",
-      [&o](auto& option, auto& text) {
-        o.threads.clear();
-        for (const std::string& part : Split(text, ',')) {
-          o.threads.push_back(static_cast<int>(ParseCount(option, part, 1, 1000)));
-        }
-      });
+      [&o](auto& option, auto& text) { o.threads = ParseCounts(option, text, 1, 1000); });
   Add(app, "--queue-depth", "N",
       "Point reads that each thread keeps in flight by io_uring, each for a client of its own [1]",
       [&o](auto& option, auto& text) {

@@ -92,6 +92,7 @@ const BadValue kBadValues[] = {
     {"--workload", "'insert,point-read @ fast'"},
     {"--threads", "0"},
     {"--threads", "1,,8"},
+    {"--threads", "8,1,8"},
     {"--queue-depth", "0"},
     {"--seconds", "0"},
     {"--record", "-"},
