@@ -300,6 +300,8 @@ TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
   EXPECT_EQ(Run("--engine btree --io ''").err.find("did you mean"), std::string::npos);
   ExpectRefused(Run("explain 'kernel B/raed'"), "did you mean 'kernel B/read'?");
   ExpectRefused(Run("explain cloture"), "did you mean 'closure'?");
+  // It printed the whole page, whatever the word was.
+  ExpectRefused(Run("explain closure --markdown"), "leave out --markdown, or 'closure'");
 }
 
 // The tests of other commands look at theirs.

@@ -97,6 +97,12 @@ void CheckOneForm(const TextForms& forms, const PageOutputs& page) {
   if (page.any()) {
     given.push_back(!page.html.empty() ? "--html" : !page.svg.empty() ? "--svg" : "--png");
   }
+  const bool tables = given.empty() || forms.text || forms.style.markdown;
+  if (forms.style.wide && !tables) {
+    throw Error(Error::kUsage, fmt::format("{} takes no --wide, which is for the tables of a "
+                                           "report; leave one of them out",
+                                           given[0]));
+  }
   if (given.size() < 2) return;
   throw Error(Error::kUsage, fmt::format("{} and {} are two forms of a report; give one, and call "
                                          "testbed report again for the other",
@@ -198,6 +204,12 @@ void AddExplainCommand(CLI::App& app, std::function<int()>* command) {
   explain->add_flag("--markdown", *markdown, "Print all explanations as a Markdown page");
   explain->callback([what, markdown, command] {
     *command = [what, markdown] {
+      if (*markdown && !what->empty()) {
+        throw Error(Error::kUsage,
+                    fmt::format("explain --markdown prints all explanations as one page; leave out "
+                                "--markdown, or '{}'",
+                                *what));
+      }
       fmt::print("{}", *markdown ? ColumnsPage() : ExplainText(*what));
       return 0;
     };

@@ -458,6 +458,9 @@ TEST_F(HtmlReportTest, AReportHasOneForm) {
   ExpectRefused(Run("report run.json --png p --command"), "--command and --png are two forms");
   ExpectRefused(Run("report run.json --csv --markdown"), "--csv and --markdown are two forms");
   ExpectRefused(Run("report run.json --text --csv"), "--text and --csv are two forms");
+  for (const std::string form : {"--csv", "--csv-series", "--series", "--command", "--html p"}) {
+    ExpectRefused(Run("report run.json --wide " + form), "takes no --wide, which is for the");
+  }
   EXPECT_FALSE(std::filesystem::exists(directory_ / "run.html"));
 }
 
