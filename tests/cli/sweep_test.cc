@@ -226,6 +226,17 @@ TEST_F(SweepTest, AForecastRunsNothing) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+// The forecast was left out without a word.
+TEST_F(SweepTest, ASweepThatIsSavedHasItsForecast) {
+  const std::string both = "--engine null --rows 9,10 --threads 1 --forecast --save ";
+  const CommandResult saved = Run(both + "s.toml");
+  ASSERT_EQ(saved.code, 0) << saved.err;
+  EXPECT_NE(saved.out.find("run it: testbed experiment s.toml\n"), std::string::npos) << saved.out;
+  EXPECT_NE(saved.out.find("2 cells to run; "), std::string::npos) << saved.out;
+  EXPECT_EQ(Run("experiment plan s.toml").code, 0);
+  ExpectRefused(Run(both + "-"), "give --save a file");
+}
+
 // Such loads took minutes where the forecast said seconds.
 TEST_F(SweepTest, AForecastSaysWhichLoadsItCannotTell) {
   const std::string mapped =

@@ -368,7 +368,7 @@ int RunSweep(const Sweep& sweep) {
                                 ? ShellLine({"testbed", "experiment", o.save_file})
                                 : "name it NAME.toml, then testbed experiment NAME.toml";
     WriteThenSay(files, fmt::format("written: {}\nrun it: {}\n", o.save_file, run));
-    return 0;
+    if (!o.forecast) return 0;
   }
   Arguments a;
   a.out = o.out_dir;

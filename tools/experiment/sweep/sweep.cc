@@ -300,6 +300,10 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
   }
   Sweep sweep;
   sweep.output = ParseRunOptions(output);
+  if (sweep.output.forecast && sweep.output.save_file == "-") {
+    throw Error(Error::kUsage,
+                "--save - and --forecast both print to standard output; give --save a file");
+  }
   std::vector<std::string> asked;  // options that say what is measured, not where results are kept
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string name = words[i].substr(2, words[i].find('=') - 2);
