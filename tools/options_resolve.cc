@@ -131,7 +131,7 @@ void CheckKeysName(const std::string& keys) {
 // Returns the number of rows: the number of keys in --keys, the value of --rows, or the number that
 // --db-ratio asks for. Throws Error (kUsage) when the engine takes no keys or values as long as the
 // longest, when nothing tells the sizes of values (CheckValueSizes), and when --rows is not the
-// number of keys or is too large.
+// number of keys, or there are more than any device holds.
 uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
   CheckValueSizes(options.data);
   if (options.data.order == KeyOrder::kFile) {
@@ -150,12 +150,13 @@ uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
   }
   if (options.data.indexes > 0) CheckLongestKey(options, can, options.data.key_size);
   CheckLongestValue(options, can, std::max(options.data.value_size, options.data.most_value));
+  // The limit keeps sums of sizes from wrapping around; no device is that large.
+  constexpr uint64_t kMostBytes = 1ull << 60;
+  const uint64_t row = options.data.key_size +
+                       uint64_t{std::max(options.data.value_size, options.data.most_value)};
+  const uint64_t most = kMostBytes / std::max<uint64_t>(1, row);
   if (options.rows) {
-    // The limit keeps sums of sizes from wrapping around; no device is that large.
-    constexpr uint64_t kMost = 1ull << 60;
-    const uint64_t row = options.data.key_size +
-                         uint64_t{std::max(options.data.value_size, options.data.most_value)};
-    if (*options.rows <= kMost / std::max<uint64_t>(1, row)) return *options.rows;
+    if (*options.rows <= most) return *options.rows;
     throw Error(Error::kUsage,
                 fmt::format("--rows {} of {} bytes each are more than any device holds; give fewer",
                             *options.rows, row));
@@ -164,8 +165,13 @@ uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
     throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");
   }
   const auto bytes = options.db_ratio * static_cast<double>(options.ram_bytes);
-  return std::max<uint64_t>(
+  const uint64_t rows = std::max<uint64_t>(
       1, static_cast<uint64_t>(bytes) / (options.data.key_size + options.data.value_size));
+  if (rows <= most) return rows;
+  throw Error(Error::kUsage,
+              fmt::format("--db-ratio {} of --ram {} is more than any device holds; give a smaller "
+                          "one",
+                          options.db_ratio, ShortSize(options.ram_bytes)));
 }
 
 }  // namespace

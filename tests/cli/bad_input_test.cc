@@ -395,6 +395,8 @@ TEST_F(BadInputTest, MoreRowsThanADeviceHoldsAreRefused) {
     ExpectRefused(
         Run(std::string("--engine btree --ram 64M --rows 18446744073709551615") + scratch),
         "--rows 18446744073709551615 of 416 bytes each are more than any device holds");
+    ExpectRefused(Run(std::string("--engine btree --ram 1024T --db-ratio 10000") + scratch),
+                  "--db-ratio 10000 of --ram 1024T is more than any device holds");
   }
   EXPECT_TRUE(DirectoryIsEmpty());
 }
