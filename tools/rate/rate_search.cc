@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "device/account/operations.h"
 #include "tools/output/table.h"
@@ -58,6 +60,13 @@ uint64_t NotFaster(const HistogramCounts& times, const RateLimit& limit) {
     if (std::min(middle, times.max_ns()) >= limit.limit_ns) n += count;
   }
   return n;
+}
+
+// Returns the time until a thread of the part had ended its operations, the mean of all threads.
+double MeanThreadSeconds(const PhaseResult& part) {
+  const std::vector<double>& all = part.thread_seconds;
+  if (all.empty()) return part.seconds;
+  return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
 }
 
 // Returns the step with that target, which must exist.
@@ -115,6 +124,7 @@ struct Bounds {
 
 void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
   seconds += part.seconds;
+  thread_seconds += MeanThreadSeconds(part);
   all_operations += part.operations() - part.extra_operations;
   for (const PhaseResult::Op& op : part.ops) {
     if (!Limits(limit, op.op)) continue;
@@ -149,7 +159,8 @@ double RateStep::slower_share() const {
 bool RateStep::KeptUp() const {
   if (target <= 0) return true;
   constexpr double kDone = 0.98;
-  const double due = target * seconds;
+  // A thread whose last operation is long ends late. Nothing was due of the others meanwhile.
+  const double due = target * thread_seconds;
   // The number of random arrivals has its root as standard deviation; three of these are allowed.
   const double chance = arrivals == Arrivals::kExponential ? 3 * std::sqrt(due) : 0;
   return static_cast<double>(all_operations) + chance + 1 >= kDone * due;

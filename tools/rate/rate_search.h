@@ -32,6 +32,7 @@ namespace testbed {
 struct RateStep {
   double target = 0;  // 0: the closed loop
   double seconds = 0;
+  double thread_seconds = 0;    // time until a thread had ended its operations, the mean of all
   uint64_t all_operations = 0;  // operations of the clients, who share the rate
   HistogramCounts latency;      // latency of limited operations, from the intended start if any
   uint64_t slower = 0;          // operations in `latency` that were not faster than the limit

@@ -154,6 +154,23 @@ TEST(RateStepTest, AStepThatFallsBehindMissesHoweverFastItsOperations) {
   EXPECT_TRUE(keeps.Meets(limit));
 }
 
+// The step lasts until its last thread has ended, and the others have nothing to begin meanwhile.
+// They were expected to go on, so that a long last operation was a miss.
+TEST(RateStepTest, AThreadThatEndsLateMakesNothingDueOfTheOthers) {
+  const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1s");
+  PhaseResult part = Part(1.04, {{1'000, 9'900}});
+  part.thread_seconds = {1, 1, 1, 1.04};
+  RateStep step{.target = 10'000};
+  step.Add(part, limit);
+  step.Add(part, limit);
+  EXPECT_TRUE(step.KeptUp());
+  EXPECT_TRUE(step.Meets(limit));
+  part.thread_seconds = {1.04, 1.04, 1.04, 1.04};
+  RateStep behind{.target = 10'000};
+  behind.Add(part, limit);
+  EXPECT_FALSE(behind.KeptUp());
+}
+
 // Operations that were due but had not begun when a part ended have waited, too.
 TEST(RateStepTest, WhatIsLeftUndoneForTheLimitIsSlower) {
   const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
