@@ -14,22 +14,22 @@ std::optional<double> ParentSlices::Next() {
   talk_.report({{"ready", true}});
   const json word = talk_.await();
   if (!word.contains("slice")) return std::nullopt;
-  before_ = meter_.ReadNow();
-  began_ = Clock::Get().Now();
+  after_rest_ = meter_.ReadNow();
+  rest_ended_ = Clock::Get().Now();
   return word["slice"].get<double>();
 }
 
 void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, double seconds) {
   const Clock& clock = Clock::Get();
-  const Reading after = meter_.ReadNow();
-  PhaseAccount account = meter_.Account(before_, after);
+  PhaseAccount account = meter_.Account(before_, after_);
   account.LeaveOut(slice.checks);
   json figures = {{"mean", slice.mean_ns / 1000},
                   {"p50", static_cast<double>(slice.p50_ns) / 1000},
                   {"p99", static_cast<double>(slice.p99_ns) / 1000},
                   {"p999", static_cast<double>(slice.p999_ns) / 1000}};
   if (latency.count() == 0) figures = json::object();  // all operations were left out
-  const double rest = static_cast<double>(clock.ToNs(began_ - rest_began_)) / 1e9;
+  const PhaseAccount at_rest = meter_.Account(before_rest_, after_rest_);
+  const double rest = static_cast<double>(clock.ToNs(rest_ended_ - rest_began_)) / 1e9;
   talk_.report(
       {{"slice",
         {{"seconds", seconds},
@@ -38,8 +38,7 @@ void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, d
          {"operations", {{{"name", "all"}, {"latency_us", figures}}}},
          {"latency_ns_histogram", latency.Buckets()},
          {"account", AccountJson(account)},
-         {"rest",
-          {{"seconds", rest}, {"account", AccountJson(meter_.Account(before_rest_, before_))}}}}}});
+         {"rest", {{"seconds", rest}, {"account", AccountJson(at_rest)}}}}}});
   // The rest begins after the report: the time of sending it to the parent is no work of the side.
   before_rest_ = meter_.ReadNow();
   rest_began_ = clock.Now();

@@ -14,19 +14,22 @@ namespace testbed {
 // Sends {"ready": true} before each slice and {"slice": ...} after it. A slice has the fields of a
 // phase (docs/results.md) that are known at once: "seconds", "count", "rate", "operations" with all
 // kinds together, "account". Its "rest" has the account of the time from the message about the
-// slice before to this slice, in which only background threads worked. The meter and the talk must
-// outlive the object. Not thread-safe.
+// slice before to this slice, in which only background threads worked. Neither account has what the
+// phase itself samples between them. The meter and the talk must outlive the object. Not
+// thread-safe.
 class ParentSlices : public SliceControl {
  public:
   ParentSlices(const Meter& meter, const RunTalk& talk);
   std::optional<double> Next() override;
+  void Begins() override { before_ = meter_.ReadNow(); }
+  void Ends() override { after_ = meter_.ReadNow(); }
   void Done(const Interval& slice, const HistogramCounts& latency, double seconds) override;
 
  private:
   const Meter& meter_;
   const RunTalk& talk_;
-  Reading before_rest_, before_;
-  uint64_t rest_began_ = 0, began_ = 0;  // ticks
+  Reading before_rest_, after_rest_, before_, after_;
+  uint64_t rest_began_ = 0, rest_ended_ = 0;  // ticks
 };
 
 }  // namespace testbed

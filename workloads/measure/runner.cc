@@ -394,9 +394,11 @@ void Phase::RunSlices() {
     const std::optional<double> granted = options_.slices->Next();
     if (!granted || AskedToStop()) break;
     Sample(worked);  // leaves out what the device and the machine did during the rest
+    options_.slices->Begins();
     gate_.Open();
     AwaitThreads(*granted);
     const double seconds = gate_.Close();
+    options_.slices->Ends();
     worked += seconds;
     series_.push_back(Sample(worked));
     options_.slices->Done(series_.back(), sampler_.latency(), seconds);
@@ -490,9 +492,7 @@ PhaseResult Phase::Run() {
   }
   if (result.unanswered() != 0 && workload_.writes()) result.totals.rows_unknown = true;
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
-  if (options_.slices != nullptr) {
-    result.seconds = series_.empty() ? 0 : series_.back().end_seconds;
-  }
+  if (options_.slices != nullptr) result.seconds = series_.empty() ? 0 : series_.back().end_seconds;
   result.began_ns = began_ns_;
   result.cpu_begin = cpu_begin_;
   result.partial = AskedToStop();

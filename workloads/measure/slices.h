@@ -48,13 +48,18 @@ struct Interval {
 // 0 ns.
 inline bool KnowsLatency(const Interval& i) { return i.max_ns != 0; }
 
-// Grants a phase its slices. The phase's main thread calls both functions while all clients rest.
+// Grants a phase its slices. The phase's main thread calls Next, Begins, Ends and Done in turn, and
+// each while all clients rest.
 class SliceControl {
  public:
   virtual ~SliceControl() = default;
   // Blocks until the next slice is due, and returns its length in seconds. Returns nullopt when the
   // phase is to end.
   virtual std::optional<double> Next() = 0;
+  // The clients work from the return of Begins to the call of Ends. The phase samples its
+  // surroundings before Begins and after Ends, since that is no work of the clients.
+  virtual void Begins() {}
+  virtual void Ends() {}
   // Receives a slice: what was counted while the clients worked, the latencies of its operations of
   // all kinds, and the mean time in seconds that the clients worked.
   virtual void Done(const Interval& slice, const HistogramCounts& latency, double seconds) = 0;

@@ -1,4 +1,4 @@
-// Tests what the rest between two slices counts.
+// Tests what slices count, and what the rests between them do.
 #include "tools/run/run_slices.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +12,10 @@
 
 namespace testbed {
 namespace {
+
+double CpuOf(const nlohmann::json& account) {
+  return account["cpu_user_seconds"].get<double>() + account["cpu_system_seconds"].get<double>();
+}
 
 // The parent is told of a slice by the process whose work is measured.
 TEST(ParentSlicesTest, ToTellOfASliceIsNoWorkOfTheRest) {
@@ -30,12 +34,42 @@ TEST(ParentSlicesTest, ToTellOfASliceIsNoWorkOfTheRest) {
   ParentSlices slices(meter, talk);
   for (int slice = 0; slice < 2; ++slice) {
     EXPECT_EQ(slices.Next(), 0.01);
+    slices.Begins();
+    slices.Ends();
     slices.Done(Interval{}, HistogramCounts(), 0.01);
   }
   ASSERT_EQ(told.size(), 2u);
   const nlohmann::json& account = told[1]["rest"]["account"];
-  EXPECT_LT(account["cpu_user_seconds"].get<double>() + account["cpu_system_seconds"].get<double>(),
-            kTellingNs / 2e9);
+  EXPECT_LT(CpuOf(account), kTellingNs / 2e9);
+}
+
+// The phase samples the device, the machine and the histograms before and after each slice. Slices
+// are short, so that this was up to a tenth of a side's cpu_us where its clients wait for a device.
+TEST(ParentSlicesTest, WhatThePhaseSamplesIsNoWorkOfASliceOrARest) {
+  constexpr uint64_t kSamplingNs = 100'000'000;
+  const std::unique_ptr<Engine> engine = FindEngine("null").open(".", {});
+  const Meter meter(*engine, ".", AccountDepth::kFile, nullptr, false, false);
+  std::vector<nlohmann::json> told;
+  RunTalk talk;
+  const nlohmann::json word = {{"slice", 0.01}};
+  talk.await = [&] { return word; };
+  talk.report = [&](const nlohmann::json& line) {
+    if (line.contains("slice")) told.push_back(line["slice"]);
+  };
+  ParentSlices slices(meter, talk);
+  for (int slice = 0; slice < 2; ++slice) {
+    EXPECT_EQ(slices.Next(), 0.01);
+    Clock::Get().Spin(kSamplingNs);
+    slices.Begins();
+    slices.Ends();
+    Clock::Get().Spin(kSamplingNs);
+    slices.Done(Interval{}, HistogramCounts(), 0.01);
+  }
+  ASSERT_EQ(told.size(), 2u);
+  for (const nlohmann::json& slice : told) {
+    EXPECT_LT(CpuOf(slice["account"]), kSamplingNs / 2e9);
+    EXPECT_LT(CpuOf(slice["rest"]["account"]), kSamplingNs / 2e9);
+  }
 }
 
 }  // namespace

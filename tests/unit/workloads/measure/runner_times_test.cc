@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <vector>
 
+#include "device/account/ledger.h"
 #include "tests/unit/workloads/measure/map_engine.h"
 #include "workloads/measure/clock.h"
 #include "workloads/measure/runner.h"
@@ -46,6 +49,42 @@ TEST_F(RunnerTest, LatencyCoversTheOperationAndNotTheCheck) {
     EXPECT_EQ(rated.ops[0].intended.count(), 4u);
     return rated.ops[0].intended.max_ns() < 200000000u && rated.backlog_seconds < 0.2;
   }));
+}
+
+// A SliceControl that writes as background work whenever it is called, and notes what its slices
+// had of that.
+class WritingSlices : public SliceControl {
+ public:
+  std::optional<double> Next() override {
+    Write(1000);
+    return left_-- > 0 ? std::optional<double>(0.001) : std::nullopt;
+  }
+  void Begins() override { Write(10); }
+  void Ends() override { Write(5); }
+  void Done(const Interval& slice, const HistogramCounts&, double) override {
+    Write(1000);
+    for (const BackgroundWork& work : slice.background) {
+      if (work.op.id == op_.id) written.push_back(work.write_bytes);
+    }
+  }
+  std::vector<uint64_t> written;
+
+ private:
+  void Write(uint64_t bytes) {
+    const IoScope scope(op_);
+    Ledger::ThisThread().CountWrite(FileKind::kData, bytes);
+  }
+  const OpKind op_ = DefineOp("writing-slices", Ground::kBackground);
+  int left_ = 3;
+};
+
+TEST_F(RunnerTest, ASliceIsFromItsBeginToItsEnd) {
+  Load(1, 100);
+  WritingSlices slices;
+  PhaseOptions phase;
+  phase.slices = &slices;
+  Read(phase);
+  EXPECT_EQ(slices.written, (std::vector<uint64_t>{15, 15, 15}));
 }
 
 // A client that keeps rows in each operation that is checked, which takes 50 ms more for it.
