@@ -17,6 +17,7 @@ Exit code 0 when btree is where it is to be, 1 when it is not, 2 when the option
 """
 import argparse
 import json
+import os
 import pathlib
 import shutil
 import statistics
@@ -52,6 +53,20 @@ def largest_file(directory):
     return max((path for path in pathlib.Path(directory).rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
 
 
+def written_bytes(file):
+    """Returns the bytes of the file up to its last data, in whole pages. What an engine has allocated ahead lies behind them; the kernel answers
+    reads of that without the device."""
+    end = 0
+    with open(file, "rb") as opened:
+        while end < os.fstat(opened.fileno()).st_size:
+            try:
+                begin = os.lseek(opened.fileno(), end, os.SEEK_DATA)
+            except OSError:  # ENXIO: there are no more data
+                break
+            end = os.lseek(opened.fileno(), begin, os.SEEK_HOLE)
+    return end // PAGE * PAGE
+
+
 def medians(functions, turns):
     """Calls the functions in turns and returns the median of the values of each."""
     found = [[] for _ in functions]
@@ -84,11 +99,11 @@ class Yardsticks:
         return ["--dir", name, "--reuse", "--warmup", self.options.seconds / 4, "--seconds", self.options.seconds]
 
     def fio(self, file, words):
-        """Returns what fio tells of its reads of the file."""
+        """Returns what fio tells of its reads of what is written of the file."""
         if shutil.which("fio") is None:
             raise Skipped("there is no fio (Debian: apt install fio)")
-        said = run(["fio", "--name=read", f"--filename={file}", "--readonly", "--direct=1", f"--bs={PAGE}", "--time_based", f"--runtime={self.options.seconds}", "--group_reporting",
-                    "--output-format=json", *words], self.directory)
+        said = run(["fio", "--name=read", f"--filename={file}", f"--size={written_bytes(file)}", "--readonly", "--direct=1", f"--bs={PAGE}", "--time_based",
+                    f"--runtime={self.options.seconds}", "--group_reporting", "--output-format=json", *words], self.directory)
         return json.loads(said[said.index("{"):])["jobs"][0]["read"]  # notes may stand before
 
     def beside_lmdb(self, what, words, least):

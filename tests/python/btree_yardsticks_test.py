@@ -6,6 +6,7 @@ Usage: btree_yardsticks_test.py DIRECTORY     (DIRECTORY is made)
 import contextlib
 import io
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -19,6 +20,7 @@ import btree_yardsticks  # noqa: E402
 # With these figures btree is just where it is to be.
 ENOUGH = {"ratio": 1.5, "point-read": 100, "multi-get": 12.5, "block_reads": 1900, "block_read_bytes": 14400000,
           "btree point-read": 7, "wiredtiger point-read": 7, "btree update": 3, "wiredtiger update": 4}
+WRITTEN = 3 * btree_yardsticks.PAGE  # of the file of the rows, the rest of which is allocated ahead
 FIO = {"fio version": "fio-3.33", "jobs": [{"read": {"iops": 1000, "bw_bytes": 8000000}}]}
 
 
@@ -46,7 +48,8 @@ class StandIn:
             database = directory / words[words.index("--dir") + 1]
             database.mkdir()
             (database / "small").write_text("x", encoding="utf-8")
-            (database / "data").write_text("x" * 100, encoding="utf-8")
+            (database / "data").write_bytes(b"x" * WRITTEN)
+            os.truncate(database / "data", 4 * WRITTEN)
         engine = "wiredtiger" if "wiredtiger" in words else "btree"
         phase = {"kind": "measure", "seconds": 2, "rate": self.figures.get(workload, 1), "account": {"engine": self.figures},
                  "operations": [{"name": kind, "latency_us": {"p99": self.figures.get(f"{engine} {kind}", 1)}} for kind in ("point-read", "update", "scan")]}
@@ -93,6 +96,7 @@ class YardsticksTest(unittest.TestCase):
         self.assertEqual(sum("insert" in call for call in calls), 1, "one load serves both")
         fio = [call for call in calls if call[0] == "fio"]
         self.assertTrue(all(any(word.endswith("/device/data") for word in call) and "--bs=8192" in call and "--direct=1" in call for call in fio))
+        self.assertEqual({word for call in fio for word in call if word.startswith("--size")}, {f"--size={WRITTEN}"})
         self.assertEqual([word for call in fio for word in call if word.startswith("--numjobs")], [f"--numjobs={clients}" for clients in (1, 1, 8, 8, 40, 40)])
         self.assertEqual([word for call in fio for word in call if word.startswith("--iodepth")], ["--iodepth=16"] * 2)
         self.assertTrue(all("direct" in call for call in calls if call[0] != "fio"))
