@@ -90,9 +90,8 @@ json SteadyJson(const std::vector<Interval>& series) {
     if (seconds < 0.5) continue;  // the last interval of a phase may be too short for a rate
     rate.push_back(static_cast<double>(i.operations) / seconds);
     if (KnowsLatency(i)) p99.push_back(static_cast<double>(i.p99_ns));
-    reads.push_back(i.operations == 0
-                        ? 0
-                        : static_cast<double>(i.device_reads) / static_cast<double>(i.operations));
+    if (i.operations == 0) continue;  // such a second has no reads per operation
+    reads.push_back(static_cast<double>(i.device_reads) / static_cast<double>(i.operations));
   }
   auto flag = [](const std::vector<double>& values, double tolerance) {
     const std::optional<bool> steady = Steady(values, tolerance);

@@ -245,6 +245,20 @@ TEST(RunJsonTest, WithoutAnOperationALatencyIsNotKnown) {
   }
 }
 
+// They counted as 0, so that a few stalls at the end made a steady state none.
+TEST(RunJsonTest, ASecondWithoutAnOperationHasNoReadsPerOperation) {
+  PhaseRecord phase = FullPhase();
+  std::vector<Interval>& series = phase.work->result.series;
+  series.resize(40, series[0]);
+  for (size_t i = 0; i < series.size(); ++i) {
+    const bool stalled = i >= 30 && i % 2 == 1;
+    series[i].end_seconds = static_cast<double>(i + 1);
+    series[i].operations = stalled ? 0 : 10;
+    series[i].device_reads = stalled ? 0 : 20;
+  }
+  EXPECT_EQ(PhaseJson(phase)["steady"]["device_reads"], true);
+}
+
 TEST(RunJsonTest, OfTheDatabaseTheLogHasAFieldOfItsOwn) {
   EXPECT_EQ(RunJson(FullRun())["database"],
             json({{"bytes", 5000}, {"log_bytes", 70}, {"rows", 10}}));
