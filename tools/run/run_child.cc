@@ -379,10 +379,11 @@ void ChildRun::RunWorkload(const std::string& name) {
     workload_options.seed = SeedAfterWarmUp(workload_options.seed);
     workload = info.make(dataset_, workload_options);
   }
-  if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name);
+  WorkloadOptions trials = workload_options;
+  if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name, &trials);
   std::optional<FoundRate> found;
   if (!options_.find_rate.empty() && !info.loads && !stop_()) {
-    found = FindRate(name, workload_options);
+    found = FindRate(name, trials);
   }
   if (stop_()) {
     if (found) record_.found_rates.push_back(std::move(*found));

@@ -10,6 +10,8 @@
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/run/child/child_run.h"
+#include "tools/run/child/draw_seeds.h"
+#include "workloads/random.h"
 #include "workloads/registry.h"
 #include "workloads/row_chooser.h"
 
@@ -58,16 +60,16 @@ void ChildRun::ReopenWithShare(double cache_pct) {
 }
 
 // Measures the cost of an operation with the share that is set: runs phases until both caches are
-// at rest, then one phase as the trial.
-CacheTrial ChildRun::TryShare(const std::string& name, double cache_pct) {
+// at rest, then one phase as the trial. Each of them gives *drawn, the workload's options, a seed of
+// its own: a share that is tried again would find the rows cached that its first trial has read.
+CacheTrial ChildRun::TryShare(const std::string& name, double cache_pct, WorkloadOptions* drawn) {
   PhaseOptions phase = MeasuredPhase(false);
   phase.operations = 0;
   phase.seconds = std::clamp(options_.seconds.value_or(0) / 2, 0.5, 30.0);
-  WorkloadOptions drawn = workload_;
   const auto measure = [&](const char* part) {
-    drawn.seed = Mix64(drawn.seed + static_cast<uint64_t>(cache_pct * 8));
+    drawn->seed = SeedOfNextTrial(drawn->seed);
     return Measure(fmt::format("{} {}", name, part), PhaseKind::kTune,
-                   *FindWorkload(name).make(dataset_, drawn), phase);
+                   *FindWorkload(name).make(dataset_, *drawn), phase);
   };
   // Both caches must fill again, which takes longer than a phase on a slow device. While they fill,
   // the device reads hardly fall at first, so the bytes cached are watched as well.
@@ -149,7 +151,7 @@ std::function<SharePrediction(const std::vector<CacheTrial>&)> ChildRun::SharePr
   };
 }
 
-void ChildRun::TuneCache(const std::string& name) {
+void ChildRun::TuneCache(const std::string& name, WorkloadOptions* drawn) {
   ShareSearch search;
   search.start = options_.cache_pct;
   search.most = FindEngine(options_.engine_name).capabilities.most_cache_pct;
@@ -160,7 +162,7 @@ void ChildRun::TuneCache(const std::string& name) {
     ResizeToShare(pct);
     // The allocator keeps memory that a smaller cache has freed, which the page cache could use.
     ReturnFreeMemory();
-    return TryShare(name, pct);
+    return TryShare(name, pct, drawn);
   };
   search.predict = SharePredictor(name);
   double best = options_.cache_pct;
@@ -173,7 +175,7 @@ void ChildRun::TuneCache(const std::string& name) {
   // would otherwise use.
   search = {};
   ReopenWithShare(best);
-  TryShare(name, best);
+  TryShare(name, best, drawn);
   ReturnFreeMemory();
 }
 

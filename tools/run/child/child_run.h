@@ -52,12 +52,12 @@ class ChildRun {
   double LeastAcceptedShare() const;
   void ResizeToShare(double cache_pct);
   void ReopenWithShare(double cache_pct);
-  CacheTrial TryShare(const std::string& name, double cache_pct);
+  CacheTrial TryShare(const std::string& name, double cache_pct, WorkloadOptions* drawn);
   CacheTrial TrialOf(double cache_pct, const PhaseRecord& trial) const;
   Readahead2014 Readahead(uint64_t operations) const;
   std::function<SharePrediction(const std::vector<CacheTrial>&)> SharePredictor(
       const std::string& name);
-  void TuneCache(const std::string& name);
+  void TuneCache(const std::string& name, WorkloadOptions* drawn);
   FoundRate FindRate(const std::string& name, WorkloadOptions drawn);
   RateStep MeasureRate(const std::string& name, double rate, FoundRate* found,
                        WorkloadOptions* drawn);

@@ -25,6 +25,13 @@ inline uint64_t SeedOfDrawing(uint64_t seed, uint64_t drawing) {
 // Returns the seed of the phase that follows its warm-up; `seed` is the warm-up's.
 inline uint64_t SeedAfterWarmUp(uint64_t seed) { return Mix64(seed); }
 
+// Returns the seed of the next phase that tries a share of the memory or a rate. `seed` is that of
+// the phase tried before it, or of the workload for the first one.
+inline uint64_t SeedOfNextTrial(uint64_t seed) {
+  constexpr uint64_t kTrials = 0x747269616c000000;
+  return Mix64(seed ^ kTrials);
+}
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_RUN_CHILD_DRAW_SEEDS_H_

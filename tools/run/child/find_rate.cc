@@ -6,6 +6,7 @@
 
 #include "tools/output/table.h"
 #include "tools/run/child/child_run.h"
+#include "tools/run/child/draw_seeds.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -42,7 +43,7 @@ RateStep ChildRun::MeasureRate(const std::string& name, double rate, FoundRate* 
   phase.rate = rate;
   const auto measure = [&](const char* part, double length) {
     phase.seconds = length;
-    drawn->seed = Mix64(drawn->seed + 1);
+    drawn->seed = SeedOfNextTrial(drawn->seed);
     phase.seed = drawn->seed;
     return Measure(StepName(name, rate) + part, PhaseKind::kTune,
                    *FindWorkload(name).make(dataset_, *drawn), phase);

@@ -74,6 +74,26 @@ TEST(DrawSeedsTest, NoDrawingOfALoadHasTheSeedOfAnotherLoads) {
   EXPECT_EQ(seeds.size(), drawings);
 }
 
+// Each share of --cache-pct auto that was tried again began with the seed of its first trial, whose
+// rows were cached by then.
+TEST(DrawSeedsTest, NoTrialHasTheSeedOfAnotherTrialOrPhase) {
+  std::set<uint64_t> seeds;
+  size_t phases = 0;
+  for (uint64_t load = 0; load < 16; ++load) {
+    for (uint64_t drawing = 1; drawing <= 16; ++drawing) {
+      const uint64_t warm_up = SeedOfDrawing(42 + load, drawing);
+      uint64_t seed = SeedAfterWarmUp(warm_up);
+      seeds.insert({warm_up, seed});
+      phases += 2;
+      for (int trial = 0; trial < 100; ++trial, ++phases) {
+        seed = SeedOfNextTrial(seed);
+        seeds.insert(seed);
+      }
+    }
+  }
+  EXPECT_EQ(seeds.size(), phases);
+}
+
 TEST(DrawSeedsTest, Task0DrawsAsARunWithoutOthers) {
   EXPECT_EQ(SeedOfTask(42, 0), 42u);
   EXPECT_EQ(SeedOfDrawing(42, 1), 42u);
