@@ -60,8 +60,8 @@ void ChildRun::ReopenWithShare(double cache_pct) {
 }
 
 // Measures the cost of an operation with the share that is set: runs phases until both caches are
-// at rest, then one phase as the trial. Each of them gives *drawn, the workload's options, a seed of
-// its own: a share that is tried again would find the rows cached that its first trial has read.
+// at rest, then one phase as the trial. Each of them gives *drawn, the workload's options, a seed
+// of its own: a share that is tried again would find the rows cached that its first trial has read.
 CacheTrial ChildRun::TryShare(const std::string& name, double cache_pct, WorkloadOptions* drawn) {
   PhaseOptions phase = MeasuredPhase(false);
   phase.operations = 0;
