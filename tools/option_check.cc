@@ -54,8 +54,8 @@ bool IsRunFlag(const std::string& name) {
 }
 
 bool BelongsToOneRun(const std::string& name) {
-  static const std::set<std::string> names = {"dir",  "reuse",        "json",         "csv-series",
-                                              "live", "metrics",      "record",       "repeat",
+  static const std::set<std::string> names = {"dir",  "reuse",        "json",        "csv-series",
+                                              "live", "metrics",      "record",      "repeat",
                                               "task", "task-address", "task-timeout"};
   return names.contains(name);
 }
@@ -78,9 +78,8 @@ std::string WhyNoCellHas(const std::string& name) {
 
 void CheckCellOption(const std::string& option, const std::string& name, const std::string& value) {
   if (const std::string why = WhyNoCellHas(name); !why.empty()) {
-    throw Error(Error::kUsage,
-                fmt::format("{} {}: no cell of an experiment has this option: {}", option, name,
-                            why));
+    throw Error(Error::kUsage, fmt::format("{} {}: no cell of an experiment has this option: {}",
+                                           option, name, why));
   }
   if (name == "scratch" && value == "none") return;  // the cell runs without a device of its own
   CheckOptionValue(name, value);

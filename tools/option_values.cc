@@ -54,8 +54,8 @@ std::vector<int> ParseCounts(const std::string& option, const std::string& text,
     const auto count = static_cast<int>(
         ParseCount(option, part, static_cast<uint64_t>(least), static_cast<uint64_t>(most)));
     if (std::find(counts.begin(), counts.end(), count) != counts.end()) {
-      throw Error(Error::kUsage, fmt::format("{} {}: {} is in the list twice; give it once", option,
-                                             text, count));
+      throw Error(Error::kUsage,
+                  fmt::format("{} {}: {} is in the list twice; give it once", option, text, count));
     }
     counts.push_back(count);
   }

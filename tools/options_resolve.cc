@@ -152,8 +152,8 @@ uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
   CheckLongestValue(options, can, std::max(options.data.value_size, options.data.most_value));
   // The limit keeps sums of sizes from wrapping around; no device is that large.
   constexpr uint64_t kMostBytes = 1ull << 60;
-  const uint64_t row = options.data.key_size +
-                       uint64_t{std::max(options.data.value_size, options.data.most_value)};
+  const uint64_t row =
+      options.data.key_size + uint64_t{std::max(options.data.value_size, options.data.most_value)};
   const uint64_t most = kMostBytes / std::max<uint64_t>(1, row);
   if (options.rows) {
     if (*options.rows <= most) return *options.rows;

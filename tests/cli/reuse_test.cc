@@ -66,8 +66,7 @@ TEST_F(ReuseTest, TheRecordTellsWhatTheCommandLineDoesNot) {
 
 // Its reads would find nothing, and the engine would be blamed for it.
 TEST_F(ReuseTest, ADatabaseWithTheKeysOfAnotherVersionIsRefused) {
-  const std::string load =
-      "--engine btree --dir d --rows 200 --key-order random --workload insert";
+  const std::string load = "--engine btree --dir d --rows 200 --key-order random --workload insert";
   ASSERT_EQ(Run(load + kShort).code, 0);
   ASSERT_EQ(Run(std::string("--dir d --reuse --workload point-read") + kShort).code, 0);
   ChangeRecord("d", {{"key_hash", nullptr}});

@@ -357,8 +357,9 @@ TEST_F(SweepTest, ErrorsOfAnExperimentHaveFileAndLine) {
   expect(head + "repeat = 3\n", "e.toml:5: repeat is no option of an experiment: a cell has one");
   // These were taken, and then no cell could run, as --load was not expected.
   expect(head + "load = { io = \"direct\" }\n", "e.toml:5: load belongs to [engine.NAME]");
-  expect(head + "[scale.small]\n[[axis]]\nname = \"x\"\nvalues = [\n{ label = \"a\", load = { io = "
-                "\"direct\" } } ]\n",
+  expect(head +
+             "[scale.small]\n[[axis]]\nname = \"x\"\nvalues = [\n{ label = \"a\", load = { io = "
+             "\"direct\" } } ]\n",
          "e.toml:9: load belongs to [engine.NAME]");
   expect(head + "[scale.small]\n[[axis]]\nname = \"io\"\nvalues = [\"direct\", \"fast\"]\n",
          "e.toml:8: io fast is not accepted");

@@ -91,9 +91,9 @@ CellComparison CompareAny(const CompareWords& words) {
 
 // Returns the answers of the comparison's document as rows. The columns have the fields' names.
 std::string AnswersCsv(const nlohmann::json& document) {
-  const std::vector<std::string> columns = {
-      "cell", "metric", "first", "second", "scale",       "effect",
-      "low",  "high",   "p",     "answer", "loads_first", "loads_second"};
+  const std::vector<std::string> columns = {"cell",  "metric", "first",       "second",
+                                            "scale", "effect", "low",         "high",
+                                            "p",     "answer", "loads_first", "loads_second"};
   Csv csv(columns);
   for (const nlohmann::json& answer : document.at("answers")) {
     std::vector<std::string> cells;

@@ -492,11 +492,10 @@ std::string UnrecordedText(const RunOptions& options, const json& document) {
     }
   }
   if (left > 0 ? !document.value("partial", false) : !is_empty) return "";
-  return fmt::format(
-      "the trace {} was not written, because the {}{}", options.record_file,
-      left > 0 ? "run was stopped before the end of the phase that it records"
-               : "phase that it records had no operation",
-      fs::exists(options.record_file) ? "; the file of that name stays" : "");
+  return fmt::format("the trace {} was not written, because the {}{}", options.record_file,
+                     left > 0 ? "run was stopped before the end of the phase that it records"
+                              : "phase that it records had no operation",
+                     fs::exists(options.record_file) ? "; the file of that name stays" : "");
 }
 
 }  // namespace

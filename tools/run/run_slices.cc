@@ -30,15 +30,14 @@ void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, d
   if (latency.count() == 0) figures = json::object();  // all operations were left out
   const PhaseAccount at_rest = meter_.Account(before_rest_, after_rest_);
   const double rest = static_cast<double>(clock.ToNs(rest_ended_ - rest_began_)) / 1e9;
-  talk_.report(
-      {{"slice",
-        {{"seconds", seconds},
-         {"count", slice.operations},
-         {"rate", static_cast<double>(slice.operations) / seconds},
-         {"operations", {{{"name", "all"}, {"latency_us", figures}}}},
-         {"latency_ns_histogram", latency.Buckets()},
-         {"account", AccountJson(account)},
-         {"rest", {{"seconds", rest}, {"account", AccountJson(at_rest)}}}}}});
+  talk_.report({{"slice",
+                 {{"seconds", seconds},
+                  {"count", slice.operations},
+                  {"rate", static_cast<double>(slice.operations) / seconds},
+                  {"operations", {{{"name", "all"}, {"latency_us", figures}}}},
+                  {"latency_ns_histogram", latency.Buckets()},
+                  {"account", AccountJson(account)},
+                  {"rest", {{"seconds", rest}, {"account", AccountJson(at_rest)}}}}}});
   // The rest begins after the report: the time of sending it to the parent is no work of the side.
   before_rest_ = meter_.ReadNow();
   rest_began_ = clock.Now();

@@ -205,10 +205,10 @@ PhaseAccount Meter::Account(const Reading& before, const Reading& after) const {
   account.at_rest = before.at_rest && after.at_rest;
   if (kernel_account_) {
     const BlockCounts kernel = account.ledger.KernelTotal();
-    account.closure = {
-        Difference(kernel.reads, device.reads), Difference(kernel.read_bytes, device.read_bytes),
-        Difference(kernel.writes, device.writes),
-        Difference(kernel.write_bytes, device.write_bytes), account.at_rest};
+    account.closure = {Difference(kernel.reads, device.reads),
+                       Difference(kernel.read_bytes, device.read_bytes),
+                       Difference(kernel.writes, device.writes),
+                       Difference(kernel.write_bytes, device.write_bytes), account.at_rest};
   }
   return account;
 }

@@ -100,8 +100,8 @@ TEST_P(ClosureTest, ReadsInFlightThatWaitForTheirFileAreOfTheRunsFiles) {
     for (uint64_t more = kPage; !done; more = kPage - more) file->Truncate(kPages * kPage + more);
     file->Truncate(kPages * kPage);
   };
-  const Balance cost = Cost(
-      [&] { OnThreads([&](size_t i) { i == 0 ? read_pages() : change_length(); }, 2); });
+  const Balance cost =
+      Cost([&] { OnThreads([&](size_t i) { i == 0 ? read_pages() : change_length(); }, 2); });
   PrintForeign(cost);
   EXPECT_EQ(OfKind(cost, FileKind::kData).read_bytes, kPages * kPage);
   const BlockCounts& data = cost.ledger.ops[op.id].kernel[static_cast<size_t>(FileKind::kData)];
