@@ -1,11 +1,27 @@
 #include "tools/run/run_slices.h"
 
+#include "device/os/run_cpu.h"
 #include "tools/run/run_json.h"
 #include "workloads/measure/clock.h"
 
 namespace testbed {
 
 using nlohmann::json;
+
+namespace {
+
+// Returns the counts at the end of a slice or of a rest. A meter reads the processor time last,
+// when it has asked the engine for its counters, which is right at a begin. Here that work must not
+// count, so the time is read before it.
+Reading ReadAtEnd(const Meter& meter) {
+  const CpuSeconds cpu = CpuOfRun();
+  Reading reading = meter.ReadNow();
+  reading.cpu_user_seconds = cpu.user;
+  reading.cpu_system_seconds = cpu.system;
+  return reading;
+}
+
+}  // namespace
 
 ParentSlices::ParentSlices(const Meter& meter, const RunTalk& talk)
     : meter_(meter), talk_(talk), before_rest_(meter.ReadNow()), rest_began_(Clock::Get().Now()) {}
@@ -14,10 +30,12 @@ std::optional<double> ParentSlices::Next() {
   talk_.report({{"ready", true}});
   const json word = talk_.await();
   if (!word.contains("slice")) return std::nullopt;
-  after_rest_ = meter_.ReadNow();
+  after_rest_ = ReadAtEnd(meter_);
   rest_ended_ = Clock::Get().Now();
   return word["slice"].get<double>();
 }
+
+void ParentSlices::Ends() { after_ = ReadAtEnd(meter_); }
 
 void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, double seconds) {
   const Clock& clock = Clock::Get();

@@ -22,7 +22,7 @@ class ParentSlices : public SliceControl {
   ParentSlices(const Meter& meter, const RunTalk& talk);
   std::optional<double> Next() override;
   void Begins() override { before_ = meter_.ReadNow(); }
-  void Ends() override { after_ = meter_.ReadNow(); }
+  void Ends() override;
   void Done(const Interval& slice, const HistogramCounts& latency, double seconds) override;
 
  private:

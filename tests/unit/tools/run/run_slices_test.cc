@@ -5,9 +5,11 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "engines/registry.h"
+#include "tests/unit/workloads/lying_engine.h"
 #include "workloads/measure/clock.h"
 
 namespace testbed {
@@ -43,12 +45,25 @@ TEST(ParentSlicesTest, ToTellOfASliceIsNoWorkOfTheRest) {
   EXPECT_LT(CpuOf(account), kTellingNs / 2e9);
 }
 
-// The phase samples the device, the machine and the histograms before and after each slice. Slices
-// are short, so that this was up to a tenth of a side's cpu_us where its clients wait for a device.
+// An engine that takes processor time to tell its counters, as a server does. It has the name of an
+// engine whose capabilities are known.
+class SlowToCount : public LyingEngine {
+ public:
+  static constexpr uint64_t kNs = 50'000'000;
+  std::string name() const override { return "null"; }
+  EngineCounters Counters() const override {
+    Clock::Get().Spin(kNs);
+    return {};
+  }
+};
+
+// The phase samples the device, the machine and the histograms before and after each slice, and the
+// meter asks the engine for its counters. Slices are short, so that this was up to a tenth of a
+// side's cpu_us where its clients wait for a device.
 TEST(ParentSlicesTest, WhatThePhaseSamplesIsNoWorkOfASliceOrARest) {
-  constexpr uint64_t kSamplingNs = 100'000'000;
-  const std::unique_ptr<Engine> engine = FindEngine("null").open(".", {});
-  const Meter meter(*engine, ".", AccountDepth::kFile, nullptr, false, false);
+  constexpr uint64_t kSamplingNs = SlowToCount::kNs;
+  SlowToCount engine;
+  const Meter meter(engine, ".", AccountDepth::kFile, nullptr, false, false);
   std::vector<nlohmann::json> told;
   RunTalk talk;
   const nlohmann::json word = {{"slice", 0.01}};
