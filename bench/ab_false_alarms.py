@@ -2,10 +2,11 @@
 """Compares equal sides with `testbed ab` again and again, and counts how often they are called different.
 
 Four kinds of work take turns: cached reads and IO-bound reads in interleaved slices, inserts and mixed work in rounds. Each comparison has
-another seed. Its answer is kept in --dir with what it was asked with, so that a run that was ended goes on where it was; what another program
-answered, or with another --time or other words, is asked again. With --jobs, several run at once and disturb each other. What is called faster or slower is a false alarm, since both sides are the same; with the stated 95 % at most one in twenty may be.
-A comparison of fewer than three loads can raise none, so it is shown and not counted. Ends with 1 when more are false alarms (of few
-comparisons one is more), with 2 when testbed fails or no comparison counts, else with 0.
+another seed. Its answer is kept in --dir with the program, the --time and the words that gave it, so that a run that was ended goes on where it
+was; an answer that another program, --time or other words gave is asked again. With --jobs, several run at once and disturb each other. What is
+called faster or slower is a false alarm, since both sides are the same; with the stated 95 % at most one in twenty may be. A comparison of fewer
+than three loads can raise none, so it is shown and not counted. Ends with 1 when more are false alarms (of few comparisons one is more), with 2
+when testbed fails or no comparison counts, else with 0.
 
     bench/ab_false_alarms.py --testbed build/release/testbed --comparisons 200 --time 60
     bench/ab_false_alarms.py --testbed build/release/testbed --comparisons 200 --time 30 --jobs 2
@@ -50,7 +51,7 @@ def asked_with(options, number):
 
 
 def answer(options, number):
-    """Returns what is kept of a comparison, which is run unless it was run before, with the same program and words."""
+    """Returns what is kept of a comparison, which is run unless it was run before with all that asked_with returns."""
     file = options.dir / f"{number:04}.json"
     asked = asked_with(options, number)
     if file.exists():

@@ -9,8 +9,8 @@ with this error. Loads of the plain way go on until a tenth of the time is over,
 
 Inserts change the database, so interleave does not compare them: with no other of --ways they are left out.
 
-Ends with 1 when a bound is missed, with 2 when testbed fails or nothing is measured, else with 0. Slowdowns from those of BOUNDS on must be found nine times in
-ten, smaller ones are only shown; with --equal-time the ratio must be five times more exact than that of the plain way.
+Ends with 1 when a bound is missed, with 2 when testbed fails or nothing is measured, else with 0. Slowdowns from those of BOUNDS on must be
+found nine times in ten, smaller ones are only shown; with --equal-time the ratio must be five times more exact than that of the plain way.
 
     bench/ab_power.py --testbed build/release/testbed --work null --ways interleave --slowdowns 2 5 --limit 180 --repeats 10
     bench/ab_power.py --testbed build/release/testbed --work --changes bloom --limit 180

@@ -12,9 +12,9 @@
     long      recording, trace info, trace scale, trace import and replays of --operations operations take less than 200 MB each
     damaged   a trace that is cut off, changed anywhere, of another version or no trace is refused with one line that names it, before anything is made
 
-What replays of an engine that does not count blocks ask for is not known. Times and memory are those of a machine that does
-nothing else. The files of 100,000,000 operations take 2 GB in --directory, and the check half an hour. Exit code 0 when all that is known
-holds, 1 when something does not, 2 when the options are wrong or a program failed, 77 when nothing is known.
+What replays on an engine that does not count blocks ask for is not known. Times and memory are those of a machine that does nothing else. The
+files of 100,000,000 operations take 2 GB in --directory, and the check half an hour. Exit code 0 when all that is known holds, 1 when something
+does not, 2 when the options are wrong or a program failed, 77 when nothing is known.
 """
 import argparse
 import json
