@@ -1,6 +1,5 @@
-// A Periodic calls a function every interval on a thread of its own.
-//
-//   Periodic checkpointer(std::chrono::milliseconds(100), [this] { CheckpointWhenDue(); });
+// A Periodic calls a function every interval on a thread of its own, from its construction to its
+// destruction. The engine looks by one whether a checkpoint is due.
 #ifndef TESTBED_ENGINES_WIREDTIGER_PERIODIC_H_
 #define TESTBED_ENGINES_WIREDTIGER_PERIODIC_H_
 

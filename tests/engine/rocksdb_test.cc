@@ -316,6 +316,7 @@ TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
   Refusal("options", "max_open_files=many");
   for (const char* object : {"memtable=nosuch", "merge_operator=nosuch", "prefix_extractor=nosuch",
                              "block_based_table_factory={filter_policy=nosuch}"}) {
+    SCOPED_TRACE(object);
     Refusal("options", object);
   }
   Refusal("options", "{");
