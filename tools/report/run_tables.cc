@@ -21,12 +21,12 @@ using nlohmann::json;
 
 constexpr char kFromIntended[] = "latency_from_intended_us";
 
-// Returns whether the phase's files were counted. They are not when the engine calls the operating
-// system without testbed's file layer.
-bool CountsFiles(const json& phase) {
+// Returns whether a level of the phase was counted: "file" is not when the engine calls the
+// operating system without testbed's file layer, nor "kernel" without the kernel account.
+bool Counts(const char* level, const json& phase) {
   const json& causes = phase.at("account").at("causes");
   return std::any_of(causes.begin(), causes.end(),
-                     [](const json& cause) { return cause.contains("file"); });
+                     [level](const json& cause) { return cause.contains(level); });
 }
 
 std::string Steadiness(const json& flag) {
@@ -134,9 +134,9 @@ Table ReadTable(const json& document) {
     const double all = Number(phase, "/count");
     const double asks = Number(phase, "/account/engine/block_requests");
     const double misses = asks - Number(phase, "/account/engine/block_hits");
-    const double foreground = SumOfCauses(phase, "kernel", "read_bytes", [](const json& c) {
-      return c.at("ground") == "foreground";
-    });
+    const auto asked_for = [](const json& cause) { return cause.at("ground") == "foreground"; };
+    const double foreground =
+        Counts("kernel", phase) ? SumOfCauses(phase, "kernel", "read_bytes", asked_for) : NAN;
     const DeviceIo device = OwnDeviceIo(phase.at("account"));
     const bool several = phase.at("operations").size() > 1;
     const std::vector<std::string> asked = {Short(asks / all), Short(misses / all)};
@@ -282,7 +282,7 @@ Table WriteTable(const json& document) {
         sum += c.bytes;
       }
       row("sum of the classes", sum);
-    } else if (CountsFiles(phase)) {
+    } else if (Counts("file", phase)) {
       row("written by the engine's file calls",
           SumOfCauses(phase, "file", "write_bytes", [](const json&) { return true; }));
     }

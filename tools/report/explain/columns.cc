@@ -161,7 +161,7 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kReads, "device B/read", "Bytes of such a read."},
     {kReads, "foreground share",
      "Share of the device's read bytes that operations of the user caused; the rest is background "
-     "work."},
+     "work. \"-\" without the kernel's account, which alone tells them apart."},
     {kWire, "phase", kPhase},
     {kWire, "round trips",
      "How often the client waited for an answer of the server: it received something after it had "

@@ -55,6 +55,20 @@ std::string LineOf(const std::string& table, const std::string& name) {
   return table.substr(begin, table.find('\n', begin) - begin);
 }
 
+// It was 0.0 %, as if background work had caused all reads.
+TEST(RunTablesTest, WithoutTheKernelAccountTheShareOfTheForegroundIsNotKnown) {
+  json document = TablesDocument();
+  const std::string name = "mixed all operations, 8 thr";
+  EXPECT_THAT(LineOf(TextOf(document, "Reads"), name), HasSubstr(" 24.6 %"));
+  for (json& phase : document["runs"][0]["phases"]) {
+    phase["account"].erase("other_threads");
+    for (json& cause : phase["account"]["causes"]) cause.erase("kernel");
+  }
+  const std::string line = LineOf(TextOf(document, "Reads"), name);
+  EXPECT_THAT(line, HasSubstr(" 0.570 ")) << "the device was read";
+  EXPECT_THAT(line, Not(HasSubstr("%")));
+}
+
 TEST(RunTablesTest, TheTimeThatClientsPreparedOperationsIsDividedByTheirNumber) {
   json document = TablesDocument();
   EXPECT_THAT(TextOf(document, "Operations"), Not(HasSubstr(" 2500 ")));
