@@ -316,11 +316,14 @@ Table MovedOfAb(const json& document) {
 
 Table RestOfAb(const json& document) {
   std::map<std::string, std::map<std::string, double>> sums;
+  std::map<std::string, std::set<std::string>> counted;  // by side, the counters of its slices
   for (const json& sample : document.at("samples")) {
     if (!HasRest(sample)) continue;
+    const std::string side = sample.at("side");
     for (const auto& [name, value] : sample.at("rest").items()) {
-      sums[sample.at("side")][name] += value.get<double>();
+      sums[side][name] += value.get<double>();
     }
+    for (const auto& [name, value] : sample.at("counters").items()) counted[side].insert(name);
   }
   Table table("At rest, between its slices",
               {"side", "seconds", "processors", "file reads/s", "file writes/s", "kernel reads/s",
@@ -328,10 +331,14 @@ Table RestOfAb(const json& document) {
   for (auto& [side, sum] : sums) {
     const double seconds = sum["seconds"];
     if (!(seconds > 0)) continue;
-    table.Row({side, Short(seconds),
-               Short((sum["cpu_user_seconds"] + sum["cpu_system_seconds"]) / seconds),
-               Short(sum["file_reads"] / seconds), Short(sum["file_writes"] / seconds),
-               Short(sum["kernel_reads"] / seconds), Short(sum["kernel_writes"] / seconds)});
+    std::vector<std::string> row = {
+        side, Short(seconds),
+        Short((sum["cpu_user_seconds"] + sum["cpu_system_seconds"]) / seconds)};
+    for (const char* name : {"file_reads", "file_writes", "kernel_reads", "kernel_writes"}) {
+      // A rest has no counters that are 0, so the slices tell which ones are known.
+      row.push_back(counted[side].contains(name) ? Short(sum[name] / seconds) : "-");
+    }
+    table.Row(std::move(row));
   }
   return table;
 }

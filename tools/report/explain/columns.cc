@@ -360,10 +360,13 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kAbRest, "seconds", "How long it was at rest, all together."},
     {kAbRest, "processors",
      "Processors that it used then, on average: background work, such as compaction, goes on."},
-    {kAbRest, "file reads/s", "Read calls that reached its files a second."},
+    {kAbRest, "file reads/s",
+     "Read calls that reached its files a second; \"-\" of an engine that calls the system "
+     "itself."},
     {kAbRest, "file writes/s", "Write calls, likewise."},
     {kAbRest, "kernel reads/s",
-     "Block requests that its threads caused a second; 0 when the kernel's account is not there."},
+     "Read requests that its threads caused a second; \"-\" when the kernel's account is not "
+     "there."},
     {kAbRest, "kernel writes/s", "Block writes, likewise."},
     {kWorst, "second",
      "Begin and end of the second, from the begin of the phase; longer than a second when the "

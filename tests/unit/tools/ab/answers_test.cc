@@ -227,6 +227,23 @@ TEST(AbAnswersTest, TheWaitForTheLoadsOfOthersIsNoRest) {
   EXPECT_TRUE(RestOfAb(document).empty());
 }
 
+// Once, the table had 0 reads and writes of the files of an engine that calls the system itself,
+// and 0 requests without the kernel's account.
+TEST(AbAnswersTest, AtRestALevelThatWasNotCountedIsNotKnown) {
+  json document = Comparison(3, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    sample["rest"] = {{"seconds", 0.5}};
+    if (sample["side"] == "a") continue;
+    sample["counters"].update({{"file_reads", 7}, {"file_writes", 0}});
+    sample["rest"]["file_reads"] = 15;
+  }
+  using Row = std::vector<std::string>;
+  // A load has three rests, between its four slices.
+  EXPECT_THAT(RestOfAb(document).rows(),
+              testing::ElementsAre(Row{"a", "4.50", "0", "-", "-", "-", "-"},
+                                   Row{"b", "4.50", "0", "30.0", "0", "-", "-"}));
+}
+
 // The answer must say that a setting was not in force: a side with more memory than --ram is not
 // the side that the user wanted to measure.
 TEST(AbAnswersTest, ASettingThatIsNotInForceIsToldWithTheAnswer) {
