@@ -28,18 +28,26 @@ std::string RateText(double rate) {
 }
 
 std::string AtShare(const RateStep& step, const RateLimit& limit) {
+  if (step.latency.count() == 0) return "no such operation";
   return Short(Microseconds(step.latency.Percentile(limit.share))) + " us";
 }
 
+// Returns a figure of a step; null when no operation tells it.
+nlohmann::json Told(bool known, double figure) {
+  return known ? nlohmann::json(figure) : nlohmann::json();
+}
+
 nlohmann::json StepJson(const RateStep& step, const RateLimit& limit) {
+  const HistogramCounts& latency = step.latency;
+  const auto us = [&latency](uint64_t ns) { return Told(latency.count() > 0, Microseconds(ns)); };
   nlohmann::json j = {{"rate", step.rate()},
                       {"seconds", step.seconds},
                       {"count", step.count()},
-                      {"p50_us", Microseconds(step.latency.Percentile(0.5))},
-                      {"p99_us", Microseconds(step.latency.Percentile(0.99))},
-                      {"limited_us", Microseconds(step.latency.Percentile(limit.share))},
-                      {"max_us", Microseconds(step.latency.max_ns())},
-                      {"slower_share", step.slower_share()},
+                      {"p50_us", us(latency.Percentile(0.5))},
+                      {"p99_us", us(latency.Percentile(0.99))},
+                      {"limited_us", us(latency.Percentile(limit.share))},
+                      {"max_us", us(latency.max_ns())},
+                      {"slower_share", Told(step.count() + step.undone > 0, step.slower_share())},
                       {"undone", step.undone},
                       {"meets", step.Meets(limit)}};
   if (step.target > 0) {

@@ -433,8 +433,8 @@ Table RateSearchTable(const json& document) {
         };
         table.Row({name, open ? Short(step.at("target_rate")) : "closed loop",
                    Short(Number(step, "/rate")), Short(step.at("seconds")), Count(step.at("count")),
-                   told("p50_us", 0.5), told("p99_us", 0.99), Short(step.at("limited_us")),
-                   Short(step.at("max_us")), Percent(step.at("slower_share")),
+                   told("p50_us", 0.5), told("p99_us", 0.99), Short(Number(step, "/limited_us")),
+                   Short(Number(step, "/max_us")), Percent(Number(step, "/slower_share")),
                    Short(Number(step, "/backlog_seconds")), open ? meets : "-"});
       }
     }

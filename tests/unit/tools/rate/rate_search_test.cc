@@ -143,6 +143,25 @@ TEST(RateSearchTest, EndsWhenItIsStoppedAndWhenTheWorkloadEnds) {
   EXPECT_THAT(ended.Sentence(), HasSubstr("no row is left to erase"));
 }
 
+// They were 0 us: the fastest step of all was one in which nothing had ended.
+TEST(RateSearchTest, AStepWithoutAnOperationHasNoLatency) {
+  FoundRate found{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "scan p99 < 4ms")};
+  found.rate = 100;
+  found.outcome = Outcome::kFound;
+  found.steps = {{.seconds = 1}, {.target = 100, .seconds = 1}};
+  found.steps[1].Add(Part(1, {{1'000, 100}}, DefineOp("scan", Ground::kForeground)), found.limit);
+  found.again.push_back({.target = 100, .seconds = 1});
+  const nlohmann::json all = found.ToJson();
+  for (const nlohmann::json* none : {&all["steps"][0], &all["again"]}) {
+    for (const char* figure : {"p50_us", "p99_us", "limited_us", "max_us", "slower_share"}) {
+      EXPECT_TRUE(none->at(figure).is_null()) << figure;
+    }
+  }
+  EXPECT_EQ(all["steps"][1]["max_us"], 1);
+  EXPECT_EQ(all["steps"][1]["slower_share"], 0);
+  EXPECT_THAT(found.Sentence(), HasSubstr("measured once more at that rate: no such operation"));
+}
+
 TEST(RateStepTest, AStepThatFallsBehindMissesHoweverFastItsOperations) {
   const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1s");
   RateStep step{.target = 10'000};

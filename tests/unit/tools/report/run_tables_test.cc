@@ -96,6 +96,12 @@ TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
                               {"kept_up", true},
                               {"meets", true}});
   }
+  json none = found["steps"][0];
+  for (const char* figure : {"p50_us", "p99_us", "limited_us", "max_us", "slower_share"}) {
+    none[figure] = nullptr;
+  }
+  none.update({{"target_rate", 400.0}, {"count", 0}, {"kept_up", false}, {"meets", false}});
+  found["steps"].push_back(none);
   const std::string table = TextOf(document, "Rates that --find-rate tried");
   const size_t few = table.find(" 999 "), enough = table.find(" 1,000 ");
   ASSERT_NE(few, std::string::npos) << table;
@@ -103,6 +109,8 @@ TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
   EXPECT_THAT(table.substr(few, enough - few), Not(HasSubstr(" 77.0 ")));
   EXPECT_THAT(table.substr(few, enough - few), HasSubstr(" 11.0 "));
   EXPECT_THAT(table.substr(enough), HasSubstr(" 77.0 "));
+  EXPECT_THAT(LineOf(table, "mixed, 8 thr"), HasSubstr(" 25.0 %"));
+  EXPECT_THAT(table.substr(table.find(" 400 ")), Not(HasSubstr("%"))) << "nothing was measured";
 }
 
 TEST(RunTablesTest, EachAddressHasItsClientsAndWhatItsServerCounted) {
