@@ -28,6 +28,9 @@ struct CacheTrial {
   double other_bytes = 0;  // memory that neither cache holds
   double block_bytes = 0;  // size of a block as the engine read it; 0: unknown
   int times = 1;           // measurements of this share; the figures are their means
+  // Whether the engine counts its reads, the device was read, and the memory was bounded. A figure
+  // that is not known is 0.
+  bool knows_misses = true, knows_device = true, knows_memory = true;
 };
 using TryShare = std::function<CacheTrial(double cache_pct)>;
 

@@ -399,9 +399,9 @@ Table TuningTable(const json& document) {
       if (share == tuning.at("chosen_pct").get<double>()) name += " (chosen)";
       table.Row({name, Count(trial.at("times")), Short(trial.at("rate")),
                  curve == predicted.end() ? "-" : Short(curve->second),
-                 Short(trial.at("engine_misses_per_operation")),
-                 Short(trial.at("device_reads_per_operation")),
-                 Short(trial.at("cpu_us_per_operation")), Size(trial.at("other_bytes"))});
+                 Short(Number(trial, "/engine_misses_per_operation")),
+                 Short(Number(trial, "/device_reads_per_operation")),
+                 Short(trial.at("cpu_us_per_operation")), Size(Number(trial, "/other_bytes"))});
     }
   }
   return table;

@@ -268,6 +268,7 @@ json ReadaheadJson(const Readahead2014& readahead) {
 }
 
 json TuningJson(const CacheTuning& tuning) {
+  const auto told = [](bool known, double figure) { return known ? json(figure) : json(); };
   json j = {{"start_pct", tuning.start_pct},
             {"chosen_pct", tuning.chosen_pct},
             {"trials", json::array()}};
@@ -275,11 +276,14 @@ json TuningJson(const CacheTuning& tuning) {
     j["trials"].push_back({{"cache_pct", trial.cache_pct},
                            {"times", trial.times},
                            {"rate", trial.measured.rate},
-                           {"engine_misses_per_operation", trial.measured.engine_misses},
-                           {"device_reads_per_operation", trial.measured.device_reads},
+                           {"engine_misses_per_operation",
+                            told(trial.knows_misses, trial.measured.engine_misses)},
+                           {"device_reads_per_operation",
+                            told(trial.knows_device, trial.measured.device_reads)},
                            {"cpu_us_per_operation", trial.measured.cpu_seconds * 1e6},
-                           {"device_us_per_operation", trial.measured.device_seconds * 1e6},
-                           {"other_bytes", trial.other_bytes}});
+                           {"device_us_per_operation",
+                            told(trial.knows_device, trial.measured.device_seconds * 1e6)},
+                           {"other_bytes", told(trial.knows_memory, trial.other_bytes)}});
   }
   if (!tuning.prediction.is_null()) j["prediction"] = tuning.prediction;
   return j;

@@ -104,15 +104,19 @@ CacheTrial ChildRun::TrialOf(double cache_pct, const PhaseRecord& trial) const {
                              : 0;
   const MemoryParts memory = trial.memory ? trial.memory->parts : MemoryParts{};
   return {
-      cache_pct,
-      {.rate = static_cast<double>(trial.operations()) / trial.seconds,
-       .engine_misses = misses / count,
-       .device_reads = reads,
-       .cpu_seconds = (account.cpu_user_seconds + account.cpu_system_seconds) / count,
-       .device_seconds = device_seconds,
-       .clients = clients},
-      std::max(0.0, static_cast<double>(memory.process_other)) + static_cast<double>(memory.kernel),
-      miss_bytes / std::max(1.0, misses)};
+      .cache_pct = cache_pct,
+      .measured = {.rate = static_cast<double>(trial.operations()) / trial.seconds,
+                   .engine_misses = misses / count,
+                   .device_reads = reads,
+                   .cpu_seconds = (account.cpu_user_seconds + account.cpu_system_seconds) / count,
+                   .device_seconds = device_seconds,
+                   .clients = clients},
+      .other_bytes = std::max(0.0, static_cast<double>(memory.process_other)) +
+                     static_cast<double>(memory.kernel),
+      .block_bytes = miss_bytes / std::max(1.0, misses),
+      .knows_misses = account.engine.block_reads.has_value(),
+      .knows_device = account.device.has_value(),
+      .knows_memory = trial.memory.has_value()};
 }
 
 // Returns a function that predicts, from trials, how the rate of point reads depends on the share;

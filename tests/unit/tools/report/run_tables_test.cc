@@ -113,6 +113,22 @@ TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
   EXPECT_THAT(table.substr(table.find(" 400 ")), Not(HasSubstr("%"))) << "nothing was measured";
 }
 
+TEST(RunTablesTest, OfATrialOfACacheAFigureThatWasNotCountedIsNotShown) {
+  json document = TablesDocument();
+  document["runs"][0]["cache_tuning"] = {{"chosen_pct", 40.0}};
+  document["runs"][0]["cache_tuning"]["trials"].push_back({{"cache_pct", 40.0},
+                                                           {"times", 1},
+                                                           {"rate", 500.0},
+                                                           {"engine_misses_per_operation", nullptr},
+                                                           {"device_reads_per_operation", nullptr},
+                                                           {"cpu_us_per_operation", 7.0},
+                                                           {"device_us_per_operation", nullptr},
+                                                           {"other_bytes", nullptr}});
+  const std::string table = TextOf(document, "Shares of the memory that --cache-pct auto tried");
+  EXPECT_THAT(LineOf(table, "40.0 %, 8 thr (chosen)"),
+              testing::ContainsRegex(" 1 +500 +- +- +- +7.00 +-$"));
+}
+
 TEST(RunTablesTest, EachAddressHasItsClientsAndWhatItsServerCounted) {
   json document = TablesDocument();
   json& phase = document["runs"][0]["phases"][2];

@@ -259,6 +259,21 @@ TEST(RunJsonTest, ASecondWithoutAnOperationHasNoReadsPerOperation) {
   EXPECT_EQ(PhaseJson(phase)["steady"]["device_reads"], true);
 }
 
+// They were 0: sqlite counts no pages that it reads in place, and a container may show no device.
+TEST(RunJsonTest, OfATrialAFigureThatWasNotCountedIsNull) {
+  RunRecord run = FullRun();
+  std::vector<CacheTrial>& trials = run.cache_tuning->trials;
+  trials.push_back(trials[0]);
+  trials[1].knows_misses = trials[1].knows_device = trials[1].knows_memory = false;
+  const json j = RunJson(run)["cache_tuning"]["trials"];
+  for (const char* figure : {"engine_misses_per_operation", "device_reads_per_operation",
+                             "device_us_per_operation", "other_bytes"}) {
+    EXPECT_EQ(j[0].at(figure), 0) << figure;
+    EXPECT_TRUE(j[1].at(figure).is_null()) << figure;
+  }
+  EXPECT_EQ(j[1]["rate"], 5);
+}
+
 TEST(RunJsonTest, OfTheDatabaseTheLogHasAFieldOfItsOwn) {
   EXPECT_EQ(RunJson(FullRun())["database"],
             json({{"bytes", 5000}, {"log_bytes", 70}, {"rows", 10}}));
