@@ -102,7 +102,9 @@ const std::vector<ColumnMeaning> kMeanings = {
      "How late the phase's operations began, of whatever kind, at the median, in microseconds; "
      "without the time in which the client itself made keys and values or checked answers."},
     {kIntended, "late p99 us", "How late they began at the 99th percentile, in microseconds."},
-    {kIntended, "backlog s", "How late the last operation began, in seconds."},
+    {kIntended, "backlog s",
+     "How late the last operation began, or how long the first that had not begun had waited at "
+     "the end, in seconds."},
     {kRates, "phase", "The workload and the clients."},
     {kRates, "target ops/s",
      "The rate of the step, an open loop; or closed loop: as fast as the clients go."},
