@@ -41,10 +41,10 @@ bool LiesIn(double from, double to, double begin, double end) {
 Curves CurvesOf(const std::vector<PhaseSecond>& seconds, const std::vector<Stall>& stalls) {
   Curves curves;
   const double length = seconds.back().to;
-  curves.step = std::max(1.0, std::ceil(length / kMostColumns));
   // The rest at the end of a phase gets no column of its own when it is too short for a rate.
-  const double whole = (length - kShortestForRate) / curves.step;
-  const int columns = std::max(1, static_cast<int>(std::ceil(whole)));
+  const double whole = length - kShortestForRate;
+  curves.step = std::max(1.0, std::ceil(whole / kMostColumns));
+  const int columns = std::max(1, static_cast<int>(std::ceil(whole / curves.step)));
   for (int column = 0; column < columns; ++column) {
     const double begin = column * curves.step, end = begin + curves.step;
     double rate = NAN, p99 = NAN;

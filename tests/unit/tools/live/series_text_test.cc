@@ -87,6 +87,15 @@ TEST(SeriesTextTest, AnOperationThatEndsInTheRestOfAPhaseIsAStall) {
   EXPECT_NE(text.find("\n  5.0-5.2"), std::string::npos) << "among the worst seconds\n" << text;
 }
 
+// The last operations end a little after the time is over, which made two seconds of each column.
+TEST(SeriesTextTest, APhaseOf64SecondsHasAColumnForEach) {
+  const std::string whole = SeriesText(DocumentOf(PhaseWithStall(64, 20, 22)));
+  EXPECT_EQ(whole.find("each column"), std::string::npos) << whole;
+  EXPECT_NE(whole.find("\n  stalled" + std::string(21, ' ') + "!!!\n"), std::string::npos) << whole;
+  const std::string longer = SeriesText(DocumentOf(PhaseWithStall(65, 20, 22)));
+  EXPECT_NE(longer.find("; each column is the worst of 2 s"), std::string::npos) << longer;
+}
+
 TEST(SeriesTextTest, TheCurveMarksTheStallAtItsSecond) {
   const std::string text = SeriesText(DocumentOf(PhaseWithStall(20, 12, 15)));
   EXPECT_NE(text.find("mixed, 8 thr: 20.0 s, median 1,000 ops/s; stalls: 1\n"), std::string::npos)
