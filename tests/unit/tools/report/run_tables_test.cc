@@ -2,11 +2,17 @@
 // told.
 #include "tools/report/run_tables.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
+#include "tests/paths.h"
 #include "tests/unit/tools/results/small_document.h"
 #include "tools/report/report.h"
 #include "tools/statistics/estimate.h"
@@ -75,6 +81,21 @@ TEST(RunTablesTest, TheTimeThatClientsPreparedOperationsIsDividedByTheirNumber) 
   document["runs"][0]["phases"][2]["preparing_seconds"] = 0.00025;
   const std::string text = TextOf(document, "Operations");
   EXPECT_THAT(LineOf(text, "mixed all operations, 8 thr"), HasSubstr(" 2500 ")) << text;
+}
+
+// They went on saying 5 when the table had a further column.
+TEST(RunTablesTest, TheExamplesOfTheManualSayHowManyColumnsWideAdds) {
+  const Table table = RunTables(TablesDocument()).front();
+  ASSERT_EQ(table.title(), "Operations");
+  const std::vector<std::string>& columns = table.columns();
+  // The examples have the columns up to the longest latency, and the steadiness.
+  const auto longest = std::find(columns.begin(), columns.end(), "max us");
+  const auto more = std::ssize(columns) - (longest - columns.begin()) - 2;
+  for (const char* page : {"/README.md", "/docs/rates.md"}) {
+    std::ifstream in(SourceDir() + page);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    EXPECT_THAT(text, HasSubstr(fmt::format("({} more columns with --wide)", more))) << page;
+  }
 }
 
 // A search for a median has steps of 200 operations, of which two are above the p99.
