@@ -488,6 +488,35 @@ TEST(ShippedLinkbenchTest, MemoryForTheDatabaseIsComparedWithItsSizeAtThatMoment
   }
 }
 
+// Once, a share that was predicted among those up to 90 % was compared with the best one up to 65 %
+// where larger ones are measured, too.
+TEST(ShippedCacheSplitTest, APredictionIsComparedWithEachFixedShareOfTheScale) {
+  const Experiment e = LoadExperiment("cache-split");
+  const Where predicted = {{"ratio", {"4"}}, {"compression", {"lz4"}}, {"hot", {"compressed"}}};
+  for (const std::string scale : {"small", "full"}) {
+    std::map<std::string, std::set<std::string>> compared;  // shares by engine
+    for (const Finding& finding : e.findings) {
+      if (finding.id != "predict") continue;
+      for (const FindingPart& part : finding.parts) {
+        if (!IsOneOf(e, scale, part.scales)) continue;
+        for (const Selection& selection : SelectionsOf(e, part.holds)) {
+          if (selection.metric != "qps") continue;
+          const std::vector<std::string>& shares = selection.where.at("share");
+          compared[selection.where.at("engine").at(0)].insert(shares.begin(), shares.end());
+        }
+      }
+    }
+    EXPECT_EQ(compared.size(), 2u) << scale;
+    for (const Cell& cell : PlanCells(e, {scale, {}, {}, {}, 1})) {
+      const auto shares = compared.find(cell.labels.at("engine"));
+      const std::string& share = cell.labels.at("share");
+      if (!cell.planned() || !Matches(cell.labels, predicted) || shares == compared.end()) continue;
+      if (share.starts_with("auto")) continue;
+      EXPECT_TRUE(shares->second.contains(share)) << scale << ": " << cell.name;
+    }
+  }
+}
+
 std::vector<std::string> Shipped() {
   std::vector<std::string> names;
   for (const auto& [name, text] : ShippedExperiments()) names.push_back(name);
