@@ -488,6 +488,28 @@ TEST(ShippedLinkbenchTest, MemoryForTheDatabaseIsComparedWithItsSizeAtThatMoment
   }
 }
 
+// Once, rates of a database that fits into memory, as with another --value-size, were judged as if
+// it did not fit.
+TEST(ShippedLinkbenchTest, RatesAreJudgedAsNotCachedWhereTheDatabaseIsLargerThanMemory) {
+  const Experiment e = LoadExperiment("linkbench");
+  const auto found = std::find_if(e.findings.begin(), e.findings.end(),
+                                  [](const Finding& finding) { return finding.id == "E2"; });
+  ASSERT_NE(found, e.findings.end());
+  for (const FindingPart& part : found->parts) {
+    ASSERT_NE(part.needs, "") << part.says;
+    std::set<std::string> judged, larger;  // engines
+    for (const Selection& selection : SelectionsOf(e, part.holds)) {
+      judged.insert(selection.where.at("engine").begin(), selection.where.at("engine").end());
+    }
+    for (const Selection& selection : SelectionsOf(e, part.needs)) {
+      EXPECT_EQ(selection.metric, "ram_share_2") << part.says;
+      EXPECT_EQ(selection.where.at("database"), std::vector<std::string>{"uncached"}) << part.says;
+      larger.insert(selection.where.at("engine").begin(), selection.where.at("engine").end());
+    }
+    EXPECT_EQ(larger, judged) << part.says;
+  }
+}
+
 // Once, a share that was predicted among those up to 90 % was compared with the best one up to 65 %
 // where larger ones are measured, too.
 TEST(ShippedCacheSplitTest, APredictionIsComparedWithEachFixedShareOfTheScale) {
