@@ -256,5 +256,45 @@ TEST(ShippedBandsTest, EachHasRoomAroundThePublishedFigures) {
   }
 }
 
+// Once, reading attributes had to have more samples than all the rest of a server together, which
+// it had in no published profile.
+TEST(ShippedBandsTest, ThePublishedProfilesFulfilWhatIsAskedOfProfiles) {
+  // The shares of all published functions of a kind, at N = 1000: TokuMX, MongoDB 2.4.9 and 2.6.0.
+  struct Profile {
+    std::string engine;
+    double reading, allocation;
+  };
+  const std::vector<Profile> published = {
+      {"fractal", 0.1956, 0.2947}, {"mmapv1", 0.3667, 0.0697}, {"mmapv1", 0.3333, 0.0510}};
+  const Experiment e = LoadExperiment("nth-attribute");
+  size_t judged = 0;
+  for (const Finding& finding : e.findings) {
+    if (finding.id != "B3") continue;
+    for (const FindingPart& part : finding.parts) {
+      const Statement statement(
+          part.holds, [&](const std::string& name) { return e.FindMetric(name) != nullptr; },
+          [](const Selection&) { return Statement::Groups{{0}}; });
+      for (const Profile& profile : published) {
+        const Where cell = {{"engine", {profile.engine}}, {"attributes", {"1000"}}};
+        const bool is_of_it = std::all_of(
+            statement.selections().begin(), statement.selections().end(),
+            [&](const Selection& selection) {
+              return std::all_of(cell.begin(), cell.end(), [&](const auto& axis) {
+                return selection.where.at(axis.first) == axis.second;
+              });
+            });
+        if (!is_of_it) continue;
+        std::vector<double> shares;
+        for (const Statement::Figure& figure : statement.figures()) {
+          shares.push_back(figure.metric == "profile_parse" ? profile.reading : profile.allocation);
+        }
+        EXPECT_NE(statement.Evaluate(shares), 0) << part.says;
+        ++judged;
+      }
+    }
+  }
+  EXPECT_EQ(judged, 3u);
+}
+
 }  // namespace
 }  // namespace testbed
