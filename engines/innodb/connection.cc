@@ -1,7 +1,5 @@
 #include "engines/innodb/connection.h"
 
-#include "device/lower_case.h"
-
 namespace testbed::innodb {
 
 Connection::Connection(const Library* library, const char* database)
@@ -11,20 +9,6 @@ Connection::Connection(const Library* library, const char* database)
       nullptr) {
     FailLast("connecting");
   }
-}
-
-bool Connection::HasIndexColumn(const std::string& table, const std::string& name) {
-  constexpr size_t kName = 0, kExtra = 5;  // fields of an answer
-  for (const Row& column : Run("SHOW COLUMNS FROM " + table)) {
-    // The columns of indexes are virtual, and those of rows are not.
-    if (column[kName] == name && Says(column[kExtra], "VIRTUAL")) return true;
-    if (LowerCase(column[kName]) != LowerCase(name)) continue;
-    throw Error(Error::kUsage, "innodb cannot name an index '" + name + "': table " + table +
-                                   " has a column " + column[kName] +
-                                   ", and the server does not tell upper from lower case; give "
-                                   "the index another name");
-  }
-  return false;
 }
 
 void Connection::Commit() {

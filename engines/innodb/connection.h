@@ -30,10 +30,6 @@ class Connection : public MariadbHandle {
   using Row = SqlConnection::Row;
   // Runs a statement and returns its rows, in which null fields are empty strings.
   std::vector<Row> Run(const std::string& sql) { return Query(sql); }
-  // Returns whether a table, whose name is quoted, has the column of the index `name`. Throws Error
-  // (kUsage) when it has another column that the server would take for that one: one of a row, or
-  // of an index whose name has other letters in upper case.
-  bool HasIndexColumn(const std::string& table, const std::string& name);
   void Commit();
   void Rollback();
 

@@ -11,17 +11,16 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/file.h"
 #include "device/os/interrupted.h"
-#include "device/os/mutex.h"
 #include "device/os/thread.h"
 #include "engines/innodb/pool_resize.h"
 #include "engines/innodb/process_state.h"
+#include "engines/sql/dialect.h"
 #include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_pages.h"
 #include "engines/sql/mariadb_settings.h"
@@ -328,7 +327,11 @@ TableId Server::OpenTable(const std::string& table) {
 TableId Server::OpenIndex(const std::string& index, TableId table,
                           const std::vector<IndexPart>& parts) {
   CheckName(index);
-  if (const std::optional<TableId> known = Find(index)) return *known;
+  if (const std::optional<TableId> known = Find(index)) {
+    const TableInfo named = Table(*known);
+    CheckNamesIndexOf("innodb", index, named.column, named.table, table);
+    return *known;
+  }
   TableInfo info = Table(table);
   std::string cut;
   for (const IndexPart& part : parts) {
@@ -351,7 +354,8 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
   bool made = false;
   Call([&] {
     Connection connection(library_, kSchema);
-    if (connection.HasIndexColumn(info.name, index)) return;
+    const std::vector<Connection::Row> columns = connection.Run("SHOW COLUMNS FROM " + info.name);
+    if (HasIndexColumn("innodb", columns, info.name, index)) return;
     connection.Run(fmt::format(
         "ALTER TABLE {} ADD COLUMN {} BINARY({}) AS (CONCAT({})) VIRTUAL INVISIBLE, ADD INDEX {} "
         "({})",

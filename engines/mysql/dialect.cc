@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engines/sql/mariadb_statement.h"
+
 namespace testbed::mysql {
 namespace {
 
@@ -38,9 +40,9 @@ std::vector<std::string> Dialect::MakeIndex(const SqlTable& index,
                   index.name, index.column, index.key_part, cut, index.column, index.column)};
 }
 
-std::string Dialect::HasIndex(const SqlTable& index) const {
-  return fmt::format("SHOW COLUMNS FROM {} WHERE Field = '{}'", index.name,
-                     index.column.substr(1, index.column.size() - 2));
+bool Dialect::HasIndex(const SqlTable& index, const SqlAsk& ask) const {
+  return HasIndexColumn("mysql", ask("SHOW COLUMNS FROM " + index.name), index.name,
+                        index.column.substr(1, index.column.size() - 2));
 }
 
 std::string Dialect::OpenForReads(const SqlTable& table) const {

@@ -37,7 +37,7 @@ class Dialect : public SqlDialect {
   std::vector<std::string> MakeTable(const SqlTable& table) const override;
   std::vector<std::string> MakeIndex(const SqlTable& index,
                                      const std::vector<IndexPart>& parts) const override;
-  std::string HasIndex(const SqlTable& index) const override;
+  bool HasIndex(const SqlTable& index, const SqlAsk& ask) const override;
   std::string OpenForReads(const SqlTable& table) const override;
   std::string CloseForReads(const SqlTable& table) const override;
   std::string Get(const SqlTable& table) const override;

@@ -24,9 +24,10 @@ std::vector<std::string> Dialect::MakeIndex(const SqlTable& index,
           fmt::format("CREATE INDEX IF NOT EXISTS {0} ON {1} ({0}, k)", index.column, index.name)};
 }
 
-std::string Dialect::HasIndex(const SqlTable& index) const {
+bool Dialect::HasIndex(const SqlTable& index, const SqlAsk& ask) const {
   const std::string schema = index.name.substr(0, index.name.find('.') + 1);
-  return fmt::format("SELECT 1 WHERE to_regclass('{}{}') IS NOT NULL", schema, index.column);
+  return !ask(fmt::format("SELECT 1 WHERE to_regclass('{}{}') IS NOT NULL", schema, index.column))
+              .empty();
 }
 
 std::string Dialect::Get(const SqlTable& table) const {

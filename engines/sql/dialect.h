@@ -7,6 +7,7 @@
 #define TESTBED_ENGINES_SQL_DIALECT_H_
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,14 @@ struct SqlTable {
   TableId table = 0;    // id of the table itself, or of the index's table
 };
 
+// Throws Error (kUsage) when `name`, which is in use already, does not name an index of `table`.
+// `column` and `of` are the column and the table of what has the name (SqlTable).
+void CheckNamesIndexOf(const std::string& engine, const std::string& name,
+                       const std::string& column, TableId of, TableId table);
+
+// An SqlAsk runs a statement and returns its rows.
+using SqlAsk = std::function<std::vector<std::vector<std::string>>(const std::string& sql)>;
+
 class SqlDialect {
  public:
   virtual ~SqlDialect() = default;
@@ -42,8 +51,9 @@ class SqlDialect {
   virtual std::vector<std::string> MakeTable(const SqlTable& table) const = 0;
   virtual std::vector<std::string> MakeIndex(const SqlTable& index,
                                              const std::vector<IndexPart>& parts) const = 0;
-  // HasIndex returns a query whose answer has a row when the index exists.
-  virtual std::string HasIndex(const SqlTable& index) const = 0;
+  // HasIndex asks the server whether the index exists. Throws Error (kUsage) when the server would
+  // take another column of the table for that of the index.
+  virtual bool HasIndex(const SqlTable& index, const SqlAsk& ask) const = 0;
 
   // OpenForReads returns the statement by which a session's connection opens a table before its
   // first read from it, and CloseForReads the statement by which the connection closes the table.

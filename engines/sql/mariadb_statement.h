@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "engines/sql/connection.h"
 
 namespace testbed {
@@ -138,6 +139,26 @@ class MariadbHandle {
   const std::string engine_;
   MYSQL* const handle_;
 };
+
+// Returns whether a table, whose name is quoted, has the column of the index `name`. `columns` are
+// the rows of SHOW COLUMNS. Throws Error (kUsage) when the table has another column that the server
+// would take for that one: one of a row, or of an index whose name has other letters in upper case.
+inline bool HasIndexColumn(const std::string& engine,
+                           const std::vector<SqlConnection::Row>& columns, const std::string& table,
+                           const std::string& name) {
+  constexpr size_t kName = 0, kExtra = 5;  // fields of a row
+  for (const SqlConnection::Row& column : columns) {
+    // The columns of indexes are virtual, and those of rows are not.
+    const bool of_index = column[kExtra].find("VIRTUAL") != std::string::npos;
+    if (column[kName] == name && of_index) return true;
+    if (LowerCase(column[kName]) != LowerCase(name)) continue;
+    throw Error(Error::kUsage, engine + " cannot name an index '" + name + "': table " + table +
+                                   " has a column " + column[kName] +
+                                   ", and the server does not tell upper from lower case; give "
+                                   "the index another name");
+  }
+  return false;
+}
 
 class MariadbStatement {
  public:

@@ -14,6 +14,15 @@ const char* WalkOperator(Walk walk) {
   return kOperators[static_cast<size_t>(walk)];
 }
 
+void CheckNamesIndexOf(const std::string& engine, const std::string& name,
+                       const std::string& column, TableId of, TableId table) {
+  if (!column.empty() && of == table) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} cannot name an index '{}': {} has that name; give the index another "
+                          "name",
+                          engine, name, column.empty() ? "a table" : "an index of another table"));
+}
+
 SqlStore::SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std::string schema,
                    SqlLimits limits, ConnectTo connect, std::function<void()> made,
                    size_t addresses)
@@ -121,7 +130,11 @@ TableId SqlStore::OpenTable(const std::string& table) {
 TableId SqlStore::OpenIndex(const std::string& index, TableId table,
                             const std::vector<IndexPart>& parts) {
   CheckName(index);
-  if (const std::optional<TableId> known = Find(index)) return *known;
+  if (const std::optional<TableId> known = Find(index)) {
+    const SqlTable named = Table(*known);
+    CheckNamesIndexOf(engine_, index, named.column, named.table, table);
+    return *known;
+  }
   SqlTable made = Table(table);
   for (const IndexPart& part : parts) made.key_part += part.length;
   if (!made.column.empty() || made.key_part == 0 || made.key_part > 255) {
@@ -135,7 +148,7 @@ TableId SqlStore::OpenIndex(const std::string& index, TableId table,
     LockGuard lock(readers_mutex_);
     for (SqlTableReader* reader : readers_) reader->LetGo(table);
   }
-  if (Ask(dialect_->HasIndex(made)).empty()) {
+  if (!dialect_->HasIndex(made, [this](const std::string& sql) { return Ask(sql); })) {
     for (const std::string& sql : dialect_->MakeIndex(made, parts)) Ask(sql);
   }
   return Add(index, std::move(made));

@@ -120,6 +120,18 @@ TEST_F(InnodbTest, AnIndexIsNotTakenForAnotherColumn) {
   EXPECT_EQ(cursor->key(), "brow");
 }
 
+TEST_F(InnodbTest, AnIndexIsNotGivenTheNameOfATableOrOfAnothersIndex) {
+  const std::unique_ptr<Engine> engine = Open();
+  const TableId table = engine->OpenTable("t"), other = engine->OpenTable("u");
+  const TableId index = engine->OpenIndex("i", table, {{0, 1}});
+  EXPECT_EQ(engine->OpenIndex("i", table, {{0, 1}}), index);
+  for (const std::string name : {"i", "t"}) {
+    const std::string sentence =
+        ErrorOf(Error::kUsage, [&] { engine->OpenIndex(name, other, {{0, 1}}); });
+    EXPECT_NE(sentence.find("'" + name + "'"), std::string::npos) << sentence;
+  }
+}
+
 TEST_F(InnodbTest, SettingsAreInForce) {
   options_.io = IoMode::kDirect;
   options_.page_size = 16384;

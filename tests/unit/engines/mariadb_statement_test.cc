@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "device/error.h"
 
 namespace testbed {
@@ -33,6 +36,25 @@ TEST(MariadbHandleTest, AResultThatIsCutOffIsNoEmptyResult) {
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_STREQ(e.what(), "mysql: SELECT k FROM t: Lost connection to server during query (2013)");
+  }
+}
+
+// The server does not tell upper from lower case in the names of columns.
+TEST(MariadbHandleTest, AnIndexIsNotTakenForAnotherColumnOfItsTable) {
+  const std::vector<SqlConnection::Row> columns = {
+      {"k", "varbinary(768)", "NO", "PRI", "", ""},
+      {"v", "longblob", "NO", "", "", ""},
+      {"a_k", "binary(4)", "YES", "MUL", "", "VIRTUAL GENERATED, INVISIBLE"}};
+  EXPECT_TRUE(HasIndexColumn("mysql", columns, "`s`.`t`", "a_k"));
+  EXPECT_FALSE(HasIndexColumn("mysql", columns, "`s`.`t`", "b_k"));
+  for (const std::string name : {"k", "K", "V", "A_k"}) {
+    try {
+      HasIndexColumn("mysql", columns, "`s`.`t`", name);
+      ADD_FAILURE() << name;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      EXPECT_EQ(std::string(e.what()).find("mysql cannot name an index '" + name + "'"), 0u);
+    }
   }
 }
 

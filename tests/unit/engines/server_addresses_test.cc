@@ -212,7 +212,7 @@ class PlainDialect : public SqlDialect {
                                      const std::vector<IndexPart>&) const override {
     return {};
   }
-  std::string HasIndex(const SqlTable&) const override { return ""; }
+  bool HasIndex(const SqlTable&, const SqlAsk&) const override { return false; }
   std::string Get(const SqlTable&) const override { return ""; }
   std::string Put(const SqlTable&) const override { return ""; }
   std::string Erase(const SqlTable&) const override { return ""; }
@@ -300,6 +300,17 @@ TEST_F(AddressesTest, ClientsTakeTheAddressesInTurn) {
   EXPECT_THAT(nodes_.connected_to, ElementsAre(0u, 1u, 2u, 0u, 1u, 2u, 0u));
   SqlSession(store_.get(), "");
   EXPECT_EQ(nodes_.connected_to.back(), 0u);
+}
+
+TEST_F(AddressesTest, AnIndexIsNotGivenTheNameOfATableOrOfAnothersIndex) {
+  MakeStore({0});
+  const TableId table = store_->OpenTable("t"), other = store_->OpenTable("u");
+  const TableId index = store_->OpenIndex("i", table, {{0, 1}});
+  EXPECT_EQ(store_->OpenIndex("i", table, {{0, 1}}), index);
+  EXPECT_THAT(RefusalOf([&] { store_->OpenIndex("i", other, {{0, 1}}); }),
+              HasSubstr("plain cannot name an index 'i': an index of another table"));
+  EXPECT_THAT(RefusalOf([&] { store_->OpenIndex("t", other, {{0, 1}}); }),
+              HasSubstr("plain cannot name an index 't': a table"));
 }
 
 TEST_F(AddressesTest, TheOthersAreWaitedFor) {
