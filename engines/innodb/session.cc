@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "device/account/ledger.h"
@@ -260,7 +261,7 @@ void InnodbSession::Commit() {
         connection_->Commit();
         Acknowledge();
       });
-    } catch (const Error&) {
+    } catch (...) {
       Abandon();
       throw;
     }
@@ -286,7 +287,7 @@ void InnodbSession::Rollback() {
 void InnodbSession::Abandon() {
   try {
     Rollback();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // The server has no transaction open, or has failed for good.
   }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "device/account/thread_kinds.h"
@@ -61,8 +62,9 @@ SqlSession::~SqlSession() {
   try {
     if (in_transaction_ && begun_) Rollback();
     connection_->Run(farewell_);
-  } catch (const Error&) {
-    // The connection is lost, and so is the state that the farewell statement would have flushed.
+  } catch (const std::exception&) {
+    // The connection is lost, and so is the state that the farewell statement would have flushed,
+    // or there is no memory for the statement.
   }
 }
 
@@ -329,7 +331,7 @@ void SqlSession::CommitWrites() {
             connection_->Await();
           },
           true);
-    } catch (const Error&) {
+    } catch (...) {
       Abandon();
       throw;
     }
@@ -357,7 +359,7 @@ void SqlSession::Rollback() {
 void SqlSession::RollBackOnServer() {
   try {
     connection_->Await();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // The error of an earlier statement does not matter, because all is rolled back. If the
     // connection is lost, ROLLBACK will fail, too.
   }
@@ -376,7 +378,7 @@ void SqlSession::Abandon() {
   ++changes_;
   try {
     if (begun) RollBackOnServer();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // If the connection is lost, the server rolls back by itself.
   }
 }

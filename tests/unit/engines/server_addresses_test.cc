@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <span>
@@ -230,6 +231,7 @@ struct PlainNodes {
   std::vector<size_t> connected_to;  // by each connection
   int rows = 0;                      // that a read finds
   int until_conflict = -1;           // reads before the one that ends in a conflict; -1: none does
+  bool no_memory = false;            // for the next Await
   size_t sent = 0;                   // statements of Send
 };
 
@@ -261,7 +263,10 @@ class PlainConnection : public SqlConnection {
     Answer();
     ++nodes_->sent;
   }
-  void Await() override { Answer(); }
+  void Await() override {
+    if (std::exchange(nodes_->no_memory, false)) throw std::bad_alloc();
+    Answer();
+  }
   int server_thread() const override { return nodes_->threads[address_]; }
 
  private:
@@ -362,6 +367,21 @@ TEST_F(AddressesTest, ALostWriteEndsItsTransaction) {
   session.Begin();
   nodes_.down[1] = true;
   EXPECT_THROW(session.Put(table, "k", "v"), LostAnswer);
+  session.Begin();
+  session.Put(table, "k", "v");
+  session.Commit();
+  EXPECT_EQ(store_->commits(), 1u);
+}
+
+TEST_F(AddressesTest, ACommitWithoutMemoryEndsItsTransaction) {
+  MakeStore({0});
+  const TableId table = store_->OpenTable("t");
+  SqlSession session(store_.get());
+  session.Begin();
+  session.Put(table, "k", "v");
+  nodes_.no_memory = true;
+  EXPECT_THROW(session.Commit(), std::bad_alloc);
+  EXPECT_EQ(nodes_.said.back(), "0: ROLLBACK");
   session.Begin();
   session.Put(table, "k", "v");
   session.Commit();
