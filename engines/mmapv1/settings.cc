@@ -49,7 +49,9 @@ void SetPeriods(const EngineOptions& options, const ExtraOptions& extra, Setting
                                            "is up to --lazy-interval, {} ms",
                                            s->commit_interval_ms, interval));
   }
-  s->sync_delay_ms = static_cast<uint32_t>(extra.Number("sync_delay", 60, 0, 1e6) * 1000);
+  const double sync_delay = extra.Number("sync_delay", 60, 0, 1e6);
+  // A delay of less than a millisecond is one: 0 would mean never.
+  if (sync_delay > 0) s->sync_delay_ms = std::max(1u, static_cast<uint32_t>(sync_delay * 1000));
   s->remap_period_ms = static_cast<uint32_t>(extra.Integer("remap_period", 2000, 1, 1000000));
   uint64_t limit = 100 * kMiB;
   if (options.ram_bytes != 0) limit = std::clamp(options.ram_bytes / 16, kMiB, limit);

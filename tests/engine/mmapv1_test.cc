@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
@@ -191,6 +193,20 @@ TEST_F(Mmapv1EngineTest, FilesDoubleAndTheNextIsMadeAhead) {
     EXPECT_EQ(fs::file_size(path), (1ull << 20) << n);
   }
   EXPECT_LT(engine_->SizeOnDisk().data_bytes, More("data_file_bytes"));
+}
+
+TEST_F(Mmapv1EngineTest, OnlyADelayOfZeroMeansNoPeriodicFlushes) {
+  const std::vector<std::pair<std::string, std::string>> delays = {
+      {"0.0004", "1"}, {"0", "0"}, {"0.02", "20"}};
+  for (const auto& [delay, in_force] : delays) {
+    options_.extra["sync_delay"] = delay;
+    Open();
+    std::string told;
+    for (const auto& [name, value] : engine_->EffectiveSettings()) {
+      if (name == "sync_delay_ms") told = value;
+    }
+    EXPECT_EQ(told, in_force) << delay;
+  }
 }
 
 TEST_F(Mmapv1EngineTest, WhatItCannotTakeIsOneSentence) {
