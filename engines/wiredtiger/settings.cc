@@ -346,6 +346,13 @@ uint64_t MostPageInMemory(const std::string& connection, const std::string& tabl
   return std::max(std::min(asked, dirty / kPages), number(table, "leaf_page_max"));
 }
 
+bool StatisticsOn(const std::string& connection) {
+  const std::string value = ConfigValue(connection, "statistics");
+  const auto kinds = ConfigItems(IsNested(value) ? Inside(value) : value);
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [](const auto& kind) { return kind.first != "none"; });
+}
+
 bool IsNested(const std::string& value) {
   return value.size() > 2 && std::string_view("([{").find(value.front()) != std::string_view::npos;
 }

@@ -73,6 +73,8 @@ int64_t ConfigNumber(const std::string& config, const std::string& key);
 uint64_t MostPageInMemory(const std::string& connection, const std::string& table);
 // Returns all top-level keys of a configuration string with their values, in order.
 std::vector<std::pair<std::string, std::string>> ConfigItems(const std::string& config);
+// Returns whether WiredTiger keeps counters with this configuration of a connection.
+bool StatisticsOn(const std::string& connection);
 // Returns whether a value from ConfigItems is in brackets. WiredTiger knows the brackets (, [ and
 // {.
 bool IsNested(const std::string& value);

@@ -33,14 +33,14 @@ using std::chrono::milliseconds;
 class Statistics {
  public:
   explicit Statistics(Database* database) : database_(database) {
-    if (ConfigValue(database->settings.connection, "statistics") == "(none)") return;
-    on_ = true;
+    on_ = StatisticsOn(database->settings.connection);
+    if (!on_) return;
     session_ = database->OpenSession();
     database->errors.Check(
         session_->open_cursor(session_, "statistics:", nullptr, "statistics=(fast)", &cursor_),
         "opening its statistics");
   }
-  bool on() const { return on_; }  // false with --engine-option statistics=none
+  bool on() const { return on_; }  // StatisticsOn
 
   // Returns the values of `keys` (WT_STAT_CONN_*), all as of the same moment.
   std::vector<uint64_t> Read(const std::vector<int>& keys) {

@@ -341,6 +341,17 @@ TEST_F(WiredtigerTest, BadSettingsAreRefusedInASentence) {
             std::string::npos);
 }
 
+TEST_F(WiredtigerTest, StatisticsMayBeOffInEitherBrackets) {
+  for (const char* text : {"statistics=(none)", "statistics=[none]"}) {
+    options_.extra = {{"connection_config", text}};
+    Open();
+    EXPECT_FALSE(engine_->Counters().block_requests.has_value()) << text;
+  }
+  options_.extra = {{"connection_config", "statistics=[fast]"}};
+  Open();
+  EXPECT_TRUE(engine_->Counters().block_requests.has_value());
+}
+
 // The text of the user comes last, so it would undo what the run's options ask for.
 TEST_F(WiredtigerTest, TextThatUndoesAnOptionOfTheRunIsRefused) {
   const auto refusal = [&](const std::string& option, const std::string& text) {
