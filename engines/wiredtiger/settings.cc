@@ -239,6 +239,11 @@ void CheckSettings(const EngineOptions& options) {
   CheckText(options, "connection_config", kOfConnection);
   CheckText(options, "table_config", kOfTable);
   const Settings s = MakeSettings(options);
+  if (s.files.log_dsync && options.durability == Durability::kLazy) {
+    throw Error(Error::kUsage,
+                "wiredtiger cannot honour --engine-option log_sync=dsync with --durability lazy: "
+                "each write of the log would be durable at once; leave it out");
+  }
   Validate("wiredtiger_open", s.connection, "connection_config");
   Validate("WT_SESSION.create", s.table, "table_config");
 }

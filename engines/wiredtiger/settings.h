@@ -50,8 +50,8 @@ struct Settings {
 // accept.
 Settings MakeSettings(const EngineOptions& options);
 
-// Throws Error (kUsage) when MakeSettings throws it, and when WiredTiger does not accept the
-// configuration strings. Opens nothing.
+// Throws Error (kUsage) when MakeSettings throws it, when options contradict each other, and when
+// WiredTiger does not accept the configuration strings. Opens nothing.
 void CheckSettings(const EngineOptions& options);
 
 // Returns the names and meanings of the extra options.

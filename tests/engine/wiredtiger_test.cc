@@ -142,6 +142,9 @@ TEST_F(WiredtigerTest, SyncCommitsSyncTheLogAndLazyOnesDoNot) {
     }
   }
   options_.durability = Durability::kLazy;
+  EXPECT_NE(ErrorOf(Error::kUsage, [&] { Open(); }).find("log_sync=dsync with --durability lazy"),
+            std::string::npos);
+  options_.extra.erase("log_sync");
   Open();
   const LedgerCounts before = Ledger::Get().Counts();
   Load(50, 100);
