@@ -136,6 +136,7 @@ class WiredtigerEngine : public Engine {
 
  private:
   void Open(const std::string& config);
+  void Close();
   void RecoverFromLog(const EngineOptions& options);
   void LogFromHere() REQUIRES(admin_mutex_);
   void CheckTable(WT_SESSION* session, const std::string& uri);
@@ -180,7 +181,7 @@ WiredtigerEngine::WiredtigerEngine(const std::string& dir, const EngineOptions& 
     statistics_ = std::make_unique<Statistics>(&database_);
     StartThreads();
   } catch (...) {
-    database_.connection->close(database_.connection, nullptr);
+    Close();
     throw;
   }
 }
@@ -188,10 +189,15 @@ WiredtigerEngine::WiredtigerEngine(const std::string& dir, const EngineOptions& 
 WiredtigerEngine::~WiredtigerEngine() {
   IoScope scope(kOpen);
   thread_state.application = true;
+  Close();
+}
+
+// Ends the threads, whose sessions are the connection's, and closes the connection. The close takes
+// a checkpoint and closes the sessions that are left. Its result is dropped: if a checkpoint is
+// impossible after a failure, the log still has the durable transactions.
+void WiredtigerEngine::Close() {
   checkpointer_.reset();
   flusher_.reset();
-  // The close takes a checkpoint and closes the sessions that are left. Its result is dropped: if a
-  // checkpoint is impossible after a failure, the log still has the durable transactions.
   database_.connection->close(database_.connection, nullptr);
 }
 
