@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 #include "device/account/ledger.h"
@@ -29,8 +30,13 @@ bool IsNumbered(const std::string& name, const std::string& ending) {
   return dot > 0 && name.find_first_not_of("0123456789") == dot && name.substr(dot) == ending;
 }
 
-// Returns whether the file is the marker, whose name says which manifest is in force.
-bool IsManifestMarker(const std::string& name) { return name.starts_with("marker.manifest."); }
+// The name of a marker, marker.manifest.<number of the marker>.<file>, says which manifest is in
+// force. A process that was killed may have left an older one, too.
+constexpr std::string_view kManifestMarker = "marker.manifest.";
+bool IsManifestMarker(const std::string& name) { return name.starts_with(kManifestMarker); }
+uint64_t MarkerNumber(const std::string& name) {
+  return std::strtoull(name.c_str() + kManifestMarker.size(), nullptr, 10);
+}
 
 bool Recognises(const std::string& dir) {
   if (!IsDirectoryThere(dir)) return false;
@@ -45,10 +51,13 @@ void CheckManifest(const std::string& dir) {
     throw Error::Io("open directory", dir, errno);
   }
   const std::vector<std::string> names = NamesIn(dir);
-  const auto marker = std::find_if(names.begin(), names.end(), IsManifestMarker);
-  if (marker != names.end()) {
-    // The marker's name is marker.manifest.<number of the marker>.<file>.
-    const std::string file = marker->substr(std::min(marker->rfind('.'), marker->size() - 1) + 1);
+  std::string marker;
+  for (const std::string& name : names) {
+    if (!IsManifestMarker(name)) continue;
+    if (marker.empty() || MarkerNumber(name) > MarkerNumber(marker)) marker = name;
+  }
+  if (!marker.empty()) {
+    const std::string file = marker.substr(marker.rfind('.') + 1);
     if (IsFileThere(dir + "/" + file)) return;
     throw Error(Error::kCorruption, "file " + dir + "/" + file +
                                         " is missing: put it back, or load the database anew with "

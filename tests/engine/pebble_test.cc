@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -214,6 +215,11 @@ TEST_F(PebbleTest, AMissingManifestIsNamed) {
     }
     fs::rename(aside, file);
   }
+  Open();
+  EXPECT_TRUE(Has(1));
+  // A marker that a killed process has left counts for nothing beside a newer one.
+  Close();
+  std::ofstream(dir_ + "/marker.manifest.000000.MANIFEST-999999");
   Open();
   EXPECT_TRUE(Has(1));
 }
