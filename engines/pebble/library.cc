@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -16,6 +17,13 @@ constexpr char kFile[] = TESTBED_PEBBLE_LIBRARY;
 std::string HowToGetIt() {
   return "pebble needs its library, which tools/setup/build_pebble.sh builds (it takes Go 1.25 or "
          "newer, and about four minutes of a processor)";
+}
+
+// Returns the errno of a full disk or quota when the sentence, which ends with the words of Go for
+// it, says so; else 0.
+int FullDisk(const std::string& sentence) {
+  if (sentence.find("no space left on device") != std::string::npos) return ENOSPC;
+  return sentence.find("disk quota exceeded") != std::string::npos ? EDQUOT : 0;
 }
 
 }  // namespace
@@ -79,7 +87,7 @@ void Library::Fail(PebbleCode code, char* error, const char* doing) {
     case PEBBLE_USAGE:
       throw Error(Error::kUsage, sentence);
     default:
-      throw Error(Error::kIo, sentence);
+      throw Error(Error::kIo, sentence, FullDisk(sentence));
   }
 }
 

@@ -87,7 +87,12 @@ TEST_F(PebbleTest, AfterAFailedChangeNothingIsCommittedUntilItIsOpenedAgain) {
     uint64_t row = first;
     for (; row < first + 100; ++row) ASSERT_TRUE(Put(row));
     FileFaults::Set(0, UINT64_MAX, error);
-    EXPECT_FALSE(Put(row));
+    try {
+      session_->Put(table_, RowKey(row), RowValue(row, 100));
+      ADD_FAILURE() << "no error";
+    } catch (const Error& refusal) {
+      EXPECT_EQ(refusal.code() == ENOSPC, error == ENOSPC) << refusal.what();
+    }
     FileFaults::Clear();
     EXPECT_FALSE(Put(row + 1));
     EXPECT_THROW(engine_->Flush(), Error);
