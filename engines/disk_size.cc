@@ -26,8 +26,8 @@ DiskSize DiskSizeOf(const std::string& dir, const std::function<bool(const std::
   std::error_code error;
   std::filesystem::recursive_directory_iterator at(dir, error);
   for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
-    const std::string path = at->path().string();
-    (is_log(path) ? size.log_bytes : size.data_bytes) += BytesOnDisk(path);
+    const bool log = is_log(at->path().lexically_relative(dir).string());
+    (log ? size.log_bytes : size.data_bytes) += BytesOnDisk(at->path().string());
   }
   return size;
 }

@@ -24,8 +24,8 @@ struct DiskSize {  // in bytes; holes, and space behind the end of a file, are n
 };
 
 // Returns the size of all files in `dir` and its subdirectories. A file counts as log when `is_log`
-// returns true for its path. Other threads may create and remove files meanwhile: a file that is
-// gone counts 0 bytes.
+// returns true for its path within `dir`. Other threads may create and remove files meanwhile: a
+// file that is gone counts 0 bytes.
 DiskSize DiskSizeOf(const std::string& dir, const std::function<bool(const std::string&)>& is_log);
 
 }  // namespace testbed

@@ -41,7 +41,7 @@ class InnodbEngine : public Engine {
   EngineCounters Counters() const override;
   DiskSize SizeOnDisk() const override {
     return DiskSizeOf(server_.dir(), [](const std::string& path) {
-      return path.find("ib_logfile") != std::string::npos;
+      return mariadb::KindOf(path) == FileKind::kLog;
     });
   }
 

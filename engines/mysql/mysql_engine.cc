@@ -485,10 +485,11 @@ EngineCounters MysqlEngine::CountersOf(size_t address) const {
 
 DiskSize MysqlEngine::SizeOnDisk() const {
   if (server_ != nullptr) {
-    const std::string log = fmt::format("/cluster/{}.", mariadb::kBinaryLog);
-    return DiskSizeOf(dir_, [&log](const std::string& path) {
-      return path.find("/ib_logfile") != std::string::npos || path.find(log) != std::string::npos ||
-             (path.find(myrocks::kDirectory) != std::string::npos && path.ends_with(".log"));
+    const std::string log = fmt::format("cluster/{}.", mariadb::kBinaryLog);
+    const std::string rocksdb = fmt::format("cluster/{}/", myrocks::kDirectory);
+    return DiskSizeOf(dir_, [&log, &rocksdb](const std::string& path) {
+      return path.starts_with("cluster/ib_logfile") || path.starts_with(log) ||
+             (path.starts_with(rocksdb) && path.ends_with(".log"));
     });
   }
   DiskSize size;

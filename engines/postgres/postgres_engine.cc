@@ -365,8 +365,7 @@ EngineCounters PostgresEngine::CountersOf(size_t address) const {
 DiskSize PostgresEngine::SizeOnDisk() const {
   if (server_ != nullptr) {
     return DiskSizeOf(dir_, [](const std::string& path) {
-      return path.find("/cluster/pg_wal/") != std::string::npos ||
-             path.find("/cluster/pg_xlog/") != std::string::npos;
+      return path.starts_with("cluster/pg_wal/") || path.starts_with("cluster/pg_xlog/");
     });
   }
   DiskSize size;

@@ -285,6 +285,13 @@ TEST_F(InnodbTest, PagesAndTheirCopiesAreAllThatItWrites) {
   }
 }
 
+TEST_F(InnodbTest, TheDirectorysOwnNameMakesNoFileALog) {
+  const std::unique_ptr<Engine> engine = Open("ib_logfile");
+  const DiskSize size = engine->SizeOnDisk();
+  EXPECT_GT(size.data_bytes, 0u);
+  EXPECT_GT(size.log_bytes, 0u);
+}
+
 TEST_F(InnodbTest, ACacheThatIsTooSmallIsRefusedByName) {
   options_.page_size = 16384;
   options_.cache_bytes = 4 << 20;
