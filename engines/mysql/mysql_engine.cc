@@ -296,12 +296,7 @@ void MysqlEngine::WriteAll() {
     return;
   }
   if (server_ != nullptr) return WriteDirtyPages();
-  try {
-    store_->AtEach([this](size_t address) { CheckpointGivenServer(address); });
-  } catch (const Error& error) {
-    if (error.kind() != Error::kUsage) throw;
-    may_checkpoint_ = false;  // EffectiveSettings reports this
-  }
+  store_->AtEach([this](size_t address) { CheckpointGivenServer(address); });
 }
 
 mariadb::PageState MysqlEngine::Pages() const {
@@ -329,9 +324,20 @@ void MysqlEngine::CheckpointGivenServer(size_t address) {
   const LockGuard lock(checkpointing_);
   checkpoint_connections_.resize(store_->addresses());
   std::unique_ptr<MyConnection> connection = std::move(checkpoint_connections_[address]);
-  if (connection == nullptr) connection = std::make_unique<MyConnection>(Target(address));
-  if (!connection->RunWithin(mariadb::kCheckpointNow,
-                             std::chrono::seconds(settings_.checkpoint_wait_s))) {
+  if (connection == nullptr) {
+    connection =
+        store_->Reach(address, [&] { return std::make_unique<MyConnection>(Target(address)); });
+  }
+  bool ended = false;
+  try {
+    ended = connection->RunWithin(mariadb::kCheckpointNow,
+                                  std::chrono::seconds(settings_.checkpoint_wait_s));
+  } catch (const Error& error) {
+    if (error.kind() != Error::kUsage) throw;
+    may_checkpoint_ = false;  // the server does not allow the statement; Checkpoints() says so
+    return;
+  }
+  if (!ended) {
     if (StopRequested()) throw Stopped("while its server took a checkpoint");
     throw Error(Error::kRun,
                 fmt::format("mysql: {} has not ended a checkpoint within {} s, as happens while "

@@ -61,7 +61,7 @@ std::unique_ptr<SqlConnection> SqlStore::ConnectFrom(size_t* address) {
 }
 
 bool SqlStore::MarkLost(size_t address, const std::string& why) {
-  if (!limits_.goes_on || address == 0) return false;
+  if (!GoesOnWithout(address)) return false;
   LockGuard lock(mutex_);
   if (lost_[address].empty()) lost_[address] = why;
   return true;
@@ -192,7 +192,7 @@ bool SqlStore::IsFollowed(size_t address) {
 // Returns the store's own connection to the address, which the first call makes.
 SqlConnection& SqlStore::Asked(size_t address) {
   std::unique_ptr<SqlConnection>& connection = connections_[address];
-  if (connection == nullptr) connection = connect_(address);
+  if (connection == nullptr) connection = Reach(address, [&] { return connect_(address); });
   return *connection;
 }
 

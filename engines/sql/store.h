@@ -5,6 +5,7 @@
 #define TESTBED_ENGINES_SQL_STORE_H_
 
 #include <atomic>
+#include <cerrno>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -63,6 +64,17 @@ class SqlStore {
   bool MarkLost(size_t address, const std::string& why);
   // Returns why an address is lost; an empty text when it is not.
   std::string WhyLost(size_t address) const;
+  // Returns what `connect` returns, which connects to the address. Throws LostConnection when it
+  // fails and sessions can go on without the address.
+  template <typename Connect>
+  auto Reach(size_t address, const Connect& connect) const {
+    try {
+      return connect();
+    } catch (const Error& error) {
+      if (!GoesOnWithout(address)) throw;
+      throw LostConnection(error.what(), EIO);
+    }
+  }
   // Calls `work` for each address that is not lost. When `work` throws LostConnection, marks that
   // address as lost (MarkLost). If sessions cannot go on without the address, the exception passes.
   void AtEach(const std::function<void(size_t address)>& work);
@@ -102,6 +114,7 @@ class SqlStore {
   uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
 
  private:
+  bool GoesOnWithout(size_t address) const { return limits_.goes_on && address != 0; }
   void CheckName(const std::string& name) const;
   std::string Qualified(const std::string& table) const;
   std::optional<TableId> Find(const std::string& name) const;

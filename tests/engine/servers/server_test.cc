@@ -302,6 +302,23 @@ TEST_P(ServerTest, WithoutAFreeConnectionOneSentenceSaysWhatToDo) {
   EXPECT_NE(sentence.find("give fewer --threads"), std::string::npos) << sentence;
 }
 
+// A server that has no connection for a checkpoint is not one that does not allow it.
+TEST_P(ServerTest, ACheckpointWithoutAFreeConnectionIsAnError) {
+  if (info().name == "postgres" || GetParam().IsOldMariadb() || GetParam().IsMyRocks()) {
+    GTEST_SKIP() << "a checkpoint takes no connection of its own";
+  }
+  options_.extra["server_option"] = "max_connections=10";
+  Open();
+  PutIn(Connect("a", "shelf").get(), "k", "v");
+  const std::unique_ptr<Engine> engine = Connect("a", "shelf");
+  std::vector<std::unique_ptr<Session>> sessions;
+  ErrorOf(Error::kUsage, [&] {
+    for (int i = 0; i < 30; ++i) sessions.push_back(engine->NewSession());
+  });
+  const std::string sentence = ErrorOf(Error::kUsage, [&] { engine->Checkpoint(); });
+  EXPECT_NE(sentence.find("give fewer --threads"), std::string::npos) << sentence;
+}
+
 // A ledger tells its kernel account the threads of servers. This account remembers them, and counts
 // nothing.
 class ServedThreads : public KernelAccount {

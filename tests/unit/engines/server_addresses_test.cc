@@ -388,6 +388,25 @@ TEST_F(AddressesTest, ACommitWithoutMemoryEndsItsTransaction) {
   EXPECT_EQ(store_->commits(), 1u);
 }
 
+// The store's own connection to another address than the first is made when it is first used.
+TEST_F(AddressesTest, AnAddressThatIsLostBeforeItIsAskedIsLeftOut) {
+  const auto reached = [this] {
+    std::vector<size_t> addresses;
+    store_->AtEach([&](size_t address) {
+      store_->Ask("SELECT 2", address);
+      addresses.push_back(address);
+    });
+    return addresses;
+  };
+  MakeStore({0, 0, 0}, true);
+  nodes_.down[1] = true;
+  EXPECT_THAT(reached(), ElementsAre(0u, 2u));
+  EXPECT_EQ(store_->WhyLost(1), "no connection");
+  MakeStore({0, 0, 0});
+  nodes_.down[1] = true;
+  EXPECT_THAT(RefusalOf([&] { (void)reached(); }), HasSubstr("no connection"));
+}
+
 // A node of Galera tells of a conflict in the answer to any statement, and a replica of PostgreSQL
 // cancels reads.
 TEST_F(AddressesTest, AReadThatMeetsAConflictIsRepeatedBehindTheWritesOfItsTransaction) {
