@@ -104,7 +104,7 @@ class ReplayClient : public Client {
   // Does not check whether a row exists, because that depends on the other clients.
   bool Verify(size_t) override {
     if (!phase_.rows_of_dataset && !phase_.rows_of_replay_load) return true;
-    bool right = checked_.key.empty() || IsOwn(checked_.key, checked_.value);
+    bool right = !checked_.found || IsOwn(checked_.key, checked_.value);
     for (size_t k = 0; k < kept_.size() && right; ++k) right = IsOwn(kept_.key(k), kept_.value(k));
     return right;
   }
@@ -158,7 +158,7 @@ class ReplayClient : public Client {
 
   // Keeps the row of the get before the next call, which may change the memory of its value.
   void KeepChecked() {
-    if (!checked_.key.empty() && kept_.keeps()) kept_.AddFew(checked_.key, checked_.value);
+    if (checked_.found && kept_.keeps()) kept_.AddFew(checked_.key, checked_.value);
     checked_ = {};
   }
 
@@ -273,7 +273,7 @@ class ReplayClient : public Client {
     std::string_view value;
     const bool found = session_.Get(table, call.key, &value);
     if (found) consume_(value);
-    if (found && Checks(table)) checked_ = {call.key, value};
+    if (found && Checks(table)) checked_ = {true, call.key, value};
     Count(found, value.size(), call.answer);
   }
 
@@ -370,6 +370,7 @@ class ReplayClient : public Client {
   }
 
   struct Checked {
+    bool found = false;
     std::string_view key, value;
   };
   // Asked is the multi-get under way. A lambda that captures only `this` reads it, because a
@@ -391,7 +392,7 @@ class ReplayClient : public Client {
   // numbers its own cursors. A thread may perform several clients.
   std::vector<std::vector<Place>> cursors_;
   WalkLengths lengths_;
-  Checked checked_;  // the last get, if no call came after it
+  Checked checked_;  // the row of the last get, if no call came after it
   Asked asked_;
   KeptRows kept_;  // rows that multi-gets, cursors and the gets before the last call found
   bool in_transaction_ = false;

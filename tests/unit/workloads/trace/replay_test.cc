@@ -62,14 +62,16 @@ class ReplayTest : public testing::Test {
     return Run(engine_, FindWorkload("replay").make(dataset_, options).get(), nullptr);
   }
 
-  // Writes a trace of operations that put a value of `bytes` bytes each, and get it if told to.
+  // Writes a trace of operations that put a value of `bytes` bytes each, and get it if told to. The
+  // key of a single one is empty.
   void WritePuts(uint64_t puts, uint64_t bytes, bool gets = false) {
     TraceWriter writer(NewPath());
     TraceClient client(writer, 0);
     for (uint64_t i = 0; i < puts; ++i) {
+      const std::string key = puts == 1 ? "" : "key" + std::to_string(i);
       client.Begin(0, i);
-      client.Put(0, "key" + std::to_string(i), bytes);
-      if (gets) client.Get(0, "key" + std::to_string(i), true, bytes);
+      client.Put(0, key, bytes);
+      if (gets) client.Get(0, key, true, bytes);
       client.End();
     }
     client.Finish();
@@ -338,6 +340,8 @@ TEST_F(ReplayTest, AWrongRowIsFoundOnALoadOfReplayLoad) {
     table_ = table;
     WritePuts(100, 30, true);
     expect(100);
+    WritePuts(1, 30, true);
+    expect(1);
   }
 }
 
