@@ -197,7 +197,9 @@ bool TraceStream::Advance(Client* client) {
           std::make_unique<OperationDecoder>(file_.facts(), file_.blocks()[i], file_.Read(i));
     }
   } catch (const Error& error) {
-    if (std::string_view(error.what()).starts_with("trace ")) throw;
+    // A read that the system refuses says nothing about the bytes of the trace.
+    const bool refused = error.kind() == Error::kIo;
+    if (refused || std::string_view(error.what()).starts_with("trace ")) throw;
     file_.Refuse(fmt::format("is damaged: {}", error.what()));
   }
   return true;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/file_faults.h"
 #include "engines/null/null_engine.h"
 #include "tests/unit/workloads/lying_engine.h"
 #include "workloads/trace/trace_client.h"
@@ -226,6 +228,21 @@ TEST_F(TraceTest, AChangedByteIsFoundWhereverItIs) {
     Replace(changed);
     EXPECT_NE(Refusal(), "") << at;
   }
+}
+
+TEST_F(TraceTest, AReadThatFailsIsNoDamage) {
+  WritePuts(1, 10);
+  const TraceFile file(path_);
+  FileFaults::Set(0, UINT64_MAX, EIO);
+  try {
+    const TraceStream stream(file, AllClients(file));
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::kIo) << error.what();
+    EXPECT_EQ(error.code(), EIO);
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("damaged")));
+  }
+  FileFaults::Clear();
 }
 
 TEST_F(TraceTest, AnotherVersionAndAnotherFileAreNamed) {
