@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/error.h"
@@ -77,14 +78,22 @@ std::vector<std::string> RegularFiles(const std::string& path) {
     files.push_back(fs::canonical(path, failed));
     return files;
   }
-  fs::recursive_directory_iterator at(path, failed);
-  if (failed) throw Error::Io("opendir", path, failed.value());
-  while (at != fs::recursive_directory_iterator()) {
-    std::error_code gone;
-    if (fs::is_regular_file(at->symlink_status(gone))) files.push_back(at->path());
-    at.increment(failed);
-    if (failed && failed.value() != ENOENT) throw Error::Io("readdir", path, failed.value());
-    if (failed) break;
+  // A recursive_directory_iterator would end the whole walk at a directory that has vanished.
+  std::vector<std::string> left = {path};
+  while (!left.empty()) {
+    const std::string directory = std::move(left.back());
+    left.pop_back();
+    fs::directory_iterator at(directory, failed);
+    const bool vanished = failed.value() == ENOENT && directory != path;
+    if (failed && !vanished) throw Error::Io("opendir", directory, failed.value());
+    while (at != fs::directory_iterator()) {
+      std::error_code gone;
+      const fs::file_status found = at->symlink_status(gone);
+      if (fs::is_regular_file(found)) files.push_back(at->path());
+      if (fs::is_directory(found)) left.push_back(at->path());
+      at.increment(failed);
+      if (failed && failed.value() != ENOENT) throw Error::Io("readdir", directory, failed.value());
+    }
   }
   return files;
 }

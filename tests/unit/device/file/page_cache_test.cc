@@ -9,9 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "device/error.h"
@@ -108,6 +113,27 @@ TEST_F(PageCacheTest, TreesAreSummedAndLinksPassedOver) {
   EXPECT_EQ(DropPages(directory_).dropped(), 3 * kMiB);
   EXPECT_EQ(Residency(directory_).cached, 0u);
   EXPECT_EQ(Residency(directory_ + "/sub/link").size, kMiB) << "a path that is itself a link";
+}
+
+// An engine may remove directories meanwhile.
+TEST_F(PageCacheTest, ADirectoryThatVanishesEndsNoWalk) {
+  namespace fs = std::filesystem;
+  constexpr uint64_t kStaying = 20;
+  for (uint64_t i = 0; i < kStaying; ++i) Make("stays" + std::to_string(i) + "/file", 1, false);
+  std::atomic<bool> stop{false};
+  std::thread remover([&] {
+    std::error_code ignored;
+    for (uint64_t i = 0; !stop.load(); ++i) {
+      const std::string goes = directory_ + "/goes" + std::to_string(i % kStaying);
+      fs::create_directory(goes, ignored);
+      fs::remove(goes, ignored);
+    }
+  });
+  uint64_t least = kStaying;
+  for (int walk = 0; walk < 300; ++walk) least = std::min(least, Residency(directory_).files);
+  stop = true;
+  remover.join();
+  EXPECT_EQ(least, kStaying);
 }
 
 TEST_F(PageCacheTest, AMissingPathIsAnError) {
