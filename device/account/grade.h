@@ -29,7 +29,8 @@ struct InForce {
   // No other program used the device (--scratch).
   bool own_device = false;
   // These sentences say why some of the counted requests are not charged to the operations that
-  // asked for them. One sentence lowers the grade as if nothing were counted in the kernel.
+  // asked for them, or not counted under the kind of their file. One sentence lowers the grade as
+  // if nothing were counted in the kernel.
   std::vector<std::string> not_charged;
   // These sentences say why a part of what the files cost is not counted as theirs, as on a file
   // system over several disks, or one whose metadata cannot be told from files. With a single

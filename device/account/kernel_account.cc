@@ -25,7 +25,6 @@ namespace {
 
 // This is the inode of the first pid namespace, which the kernel fixes (include/linux/proc_ns.h).
 constexpr uint64_t kInitialPidNamespace = 0xEFFFFFFC;
-constexpr size_t kMaxFiles = 65536;
 constexpr size_t kMaxForeign = 1024;
 
 uint64_t LoadRelaxed(const uint64_t& value) { return __atomic_load_n(&value, __ATOMIC_RELAXED); }
@@ -60,6 +59,7 @@ struct SlotOwners {
   std::atomic<int32_t> pid[KernelAccount::kMostThreads];  // 0 if the slot is free
   std::atomic<uint32_t> used;     // slots from this number on never had an owner
   std::atomic<uint64_t> refused;  // threads that got no slot
+  std::atomic<bool> lacks_files;  // a file found no room
 };
 
 // Returns whether the kernel's own threads have this name.
@@ -85,6 +85,7 @@ class BpfAccount : public KernelAccount {
   void Serve(const ThreadLedger& client, int tid) override;
   void Unserve(int tid) override;
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) override;
+  bool LacksFiles() const override { return owners_->lacks_files.load(); }
   bool RegisterJournal(uint64_t first_sector, uint64_t sectors) override;
   void AddCounts(LedgerCounts* counts) const override;
   std::vector<Program> Programs() const override;
@@ -137,7 +138,7 @@ bool BpfAccount::CreateMaps(std::string* why) {
   // Only user space adds files to this map, so the kernel need not allocate their entries in
   // advance.
   files_ = Handle(bpf_map_create(BPF_MAP_TYPE_HASH, "testbed_files", sizeof(FileKey),
-                                 sizeof(uint32_t), kMaxFiles, &sparse));
+                                 sizeof(uint32_t), kMostFiles, &sparse));
   journal_ = Handle(bpf_map_create(BPF_MAP_TYPE_ARRAY, "testbed_journal", sizeof(uint32_t),
                                    sizeof(JournalSectors), 1, nullptr));
   foreign_ = Handle(bpf_map_create(BPF_MAP_TYPE_HASH, "testbed_foreign", sizeof(ForeignKey),
@@ -308,8 +309,7 @@ void BpfAccount::Unserve(int tid) {
 void BpfAccount::RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) {
   const FileKey key = {KernelDev(dev), inode};
   const uint32_t value = static_cast<uint32_t>(kind);
-  // When the map is full, the file's requests lose their class and are counted as kOtherFile.
-  bpf_map_update_elem(files_.get(), &key, &value, BPF_ANY);
+  if (bpf_map_update_elem(files_.get(), &key, &value, BPF_ANY) != 0) owners_->lacks_files = true;
 }
 
 JournalSectors BpfAccount::Journal() const {

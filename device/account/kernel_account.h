@@ -59,7 +59,7 @@ class BlockDevice;
 
 class KernelAccount {
  public:
-  static constexpr size_t kDefaultThreads = 512, kMostThreads = 8192;
+  static constexpr size_t kDefaultThreads = 512, kMostThreads = 8192, kMostFiles = 65536;
   // Starts counting on `device`, and stops when the account is destroyed. At most `threads` threads
   // at a time have slots, and no more than kMostThreads. Returns null and sets *why to one sentence
   // when this machine or this user cannot count; `why` may be null.
@@ -81,8 +81,11 @@ class KernelAccount {
   virtual void Unserve(int tid) {}
 
   // Declares which kind of file an inode holds, so that its requests are classed whichever thread
-  // writes them back. `dev` is the st_dev of the file.
+  // writes them back. `dev` is the st_dev of the file. The account holds kMostFiles files, those
+  // that were removed included; requests to a further one are counted as kOtherFile.
   virtual void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) = 0;
+  // Returns whether a file found no room since Start, in this process or a child.
+  virtual bool LacksFiles() const { return false; }
   // Declares that the file system's journal has these sectors, in units of 512 bytes from the start
   // of the disk. Returns false when the account holds no further range (kMaxJournalRanges);
   // requests to the range are then counted as metadata.

@@ -51,6 +51,12 @@ InForce RunAccount::InForceHere() const {
         "the kernel account had no slot for {} of the run, counted by name as another program's",
         Counted(kernel_->Refused(), "thread")));
   }
+  if (kernel_ && kernel_->LacksFiles()) {
+    in_force.not_charged.push_back(
+        fmt::format("the kernel account has room for {} files, and requests to further ones of the "
+                    "run are counted as those of other files",
+                    KernelAccount::kMostFiles));
+  }
   if (kernel_ && !plan_.exclusive_device) {
     for (const std::string& name : RegisteredAmong(ThreadsOfOtherPrograms())) {
       in_force.not_charged.push_back(

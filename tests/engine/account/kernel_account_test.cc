@@ -90,6 +90,17 @@ TEST_F(KernelAccountTest, SlotsAreTakenGivenBackAndRunOut) {
   EXPECT_EQ(counts.ops[3].kernel[2].reads, 41u) << "counts outlive the thread";
 }
 
+TEST_F(KernelAccountTest, SaysWhenAFileFindsNoRoom) {
+  std::string why;
+  auto account = KernelAccount::Start(*device_, &why);
+  if (account == nullptr) GTEST_SKIP() << why;
+  uint64_t inode = 1;
+  while (inode < KernelAccount::kMostFiles) account->RegisterFile(8, inode++, FileKind::kData);
+  EXPECT_FALSE(account->LacksFiles());
+  while (inode < 2 * KernelAccount::kMostFiles) account->RegisterFile(8, inode++, FileKind::kData);
+  EXPECT_TRUE(account->LacksFiles());
+}
+
 TEST_F(KernelAccountTest, HasAsManySlotsAsItIsAskedFor) {
   constexpr int kFirstTid = 1 << 22;
   for (const size_t slots : {size_t{3}, KernelAccount::kDefaultThreads + 100}) {
