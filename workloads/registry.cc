@@ -30,6 +30,10 @@ std::string LoaderText(const WorkloadInfo& info) {
   return info.loader.empty() ? "insert" : info.loader;
 }
 
+bool KnowsRowsOfItsLoader(const WorkloadInfo& info) {
+  return !info.loader.empty() && info.loader != "insert" && info.loader != "replay-load";
+}
+
 uint64_t DataBytes(const std::vector<std::string>& workloads,
                    const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options) {
   uint64_t bytes = 0;

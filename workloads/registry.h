@@ -57,6 +57,9 @@ const WorkloadInfo& FindWorkload(const std::string& name);
 // Returns the name of the loader whose database the workload needs, for a sentence; "insert" when
 // the workload runs on any database.
 std::string LoaderText(const WorkloadInfo& info);
+// Returns whether the workload knows the rows that its loader alone makes, so that it takes those
+// of another workload for wrong.
+bool KnowsRowsOfItsLoader(const WorkloadInfo& info);
 // Returns about how many bytes of keys and values a database holds after these workloads.
 uint64_t DataBytes(const std::vector<std::string>& workloads,
                    const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options);

@@ -218,7 +218,14 @@ void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload
                        const std::string& dir) {
   const nlohmann::json recorded = record.value("workload", nlohmann::json());
   const std::string& needed = FindWorkload(workload).loader;
-  if (!recorded.is_string() || recorded == needed || needed.empty()) return;
+  if (!recorded.is_string() || needed.empty()) return;
+  if (recorded == needed) {
+    if (!HasOtherSizes(record) || !KnowsRowsOfItsLoader(FindWorkload(workload))) return;
+    throw Error(Error::kUsage,
+                fmt::format("--reuse: a replay has written rows of its own to the database in {}, "
+                            "which --workload {} takes for wrong; load it anew with --fresh",
+                            dir, workload));
+  }
   const std::string loader = recorded;
   throw Error(
       Error::kUsage,

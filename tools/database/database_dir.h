@@ -36,7 +36,8 @@ namespace testbed {
 nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads);
 
 // Throws Error (kUsage), which names the workloads that fit, when the database in `dir`, whose
-// record is `record`, was loaded by another loader than the one that `workload` needs.
+// record is `record`, was loaded by another loader than the one that `workload` needs, or when a
+// replay has written rows to it that `workload` does not know.
 void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload,
                        const std::string& dir);
 

@@ -55,6 +55,22 @@ void CheckTrials(const RunOptions& options, const WorkloadInfo& info, const Work
                           info.name));
 }
 
+// Throws Error (kUsage) when a workload follows a replay that writes rows which it does not know.
+void CheckRowsAreKnown(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
+  std::string writer;
+  for (const std::string& name : options.workloads) {
+    const WorkloadInfo& info = FindWorkload(name);
+    if (!writer.empty() && KnowsRowsOfItsLoader(info)) {
+      throw Error(
+          Error::kUsage,
+          fmt::format("--workload {0} comes after {1}, which writes rows that {0} takes for "
+                      "wrong; name {0} first, or give each a run and a --dir of its own",
+                      name, writer));
+    }
+    if (info.make(dataset, options.workload)->changes_row_sizes()) writer = name;
+  }
+}
+
 // Throws Error (kUsage) when the workloads are not such that several tasks perform them together
 // once the first one has loaded.
 void CheckTasks(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
@@ -123,6 +139,7 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   CheckWorkloadOptions(options.workloads, options.workload);
   CheckDatabases(options.workloads, *dataset, options.workload, options.databases);
   CheckLoaders(options.workloads, options.reuse);
+  CheckRowsAreKnown(options, dataset);
   CheckTasks(options, dataset);
   CheckRateWorkloads(options, dataset);
   CheckOwnPhases(options, dataset);

@@ -191,6 +191,18 @@ TEST_F(SysbenchTest, DeletesEndWhenNothingIsLeft) {
   EXPECT_LT(phases["oltp-delete"]["seconds"], 30);
 }
 
+// A replay writes values of its own, and deletes rows without recording that.
+TEST_F(SysbenchTest, NoWorkloadFollowsAReplayThatWrites) {
+  const std::string common = "--engine btree --threads 1 --dir d --workload ";
+  Phases(common + "sysbench-load,oltp-delete --operations 20 --record a.trace");
+  ExpectRefused(
+      Run("--engine btree --rows 2000 --workload sysbench-load,replay:a.trace,oltp-read-only"),
+      "oltp-read-only comes after replay");
+  Phases(common + "sysbench-load,replay:a.trace --fresh");
+  ExpectRefused(Run("--rows 2000 " + common + "oltp-read-only --reuse"), "a replay has written");
+  Phases(common + "replay:a.trace --reuse");
+}
+
 TEST_F(SysbenchTest, SkipTrxAndPointSelectsAreThoseOfSysbench) {
   std::map<std::string, json> phases = Phases(
       "--engine btree --threads 2 --operations 100 --workload-option skip_trx=on "
