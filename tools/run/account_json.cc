@@ -17,9 +17,20 @@ json ToJson(const FileCounts& c) {
           {"syncs", c.syncs}};
 }
 
+// Returns a number of requests, which is below 0 where a thread joined more waiting requests than
+// it made (device/account/kernel_account.h).
+json Requests(uint64_t n) {
+  const auto below = static_cast<int64_t>(n);
+  return below < 0 ? json(below) : json(n);
+}
+
 json ToJson(const BlockCounts& c) {
-  return {{"reads", c.reads},   {"read_bytes", c.read_bytes},   {"readahead_reads", c.readahead},
-          {"writes", c.writes}, {"write_bytes", c.write_bytes}, {"flushes", c.flushes}};
+  return {{"reads", Requests(c.reads)},
+          {"read_bytes", c.read_bytes},
+          {"readahead_reads", Requests(c.readahead)},
+          {"writes", Requests(c.writes)},
+          {"write_bytes", c.write_bytes},
+          {"flushes", c.flushes}};
 }
 
 json ToJson(const WireCounts& c) {

@@ -171,6 +171,23 @@ TEST(RunJsonTest, OperationsThatHadNotBegunAreInThePercentilesFromTheIntendedSta
   EXPECT_FALSE(PhaseJson(phase).contains("undone_operations"));
 }
 
+// A thread may join two waiting requests that others have made.
+TEST(RunJsonTest, AThreadMayHaveFewerRequestsThanNone) {
+  const OpKind read = DefineOp("point-read", Ground::kForeground);
+  PhaseAccount account = FullAccount(read);
+  const auto data = static_cast<size_t>(FileKind::kData);
+  account.ledger.ops[read.id].kernel[data] = {.reads = ~uint64_t{0}, .writes = 2};
+  account.ledger.foreign[0].counts = {.writes = ~uint64_t{0}};
+  const json j = AccountJson(account);
+  for (const json& cause : j["causes"]) {
+    if (cause["name"] != "point-read") continue;
+    EXPECT_EQ(cause["kernel"]["reads"].dump(), "-1");
+    EXPECT_EQ(cause["kernel_by_kind"]["data"]["reads"].dump(), "-1");
+    EXPECT_EQ(cause["kernel"]["writes"].dump(), "2");
+  }
+  EXPECT_EQ(j["other_threads"][0]["kernel"]["writes"].dump(), "-1");
+}
+
 TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   PhaseRecord phase = FullPhase();
   phase.account.counts_files = phase.account.counts_in_kernel = phase.account.counts_wire = false;
