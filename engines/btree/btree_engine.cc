@@ -275,7 +275,7 @@ class BtreeEngine : public Engine {
         {"torn_page", btree::TornPageName(o.torn_page)},
         {"checkpoint_log", std::to_string(o.checkpoint_log_bytes)},
         {"scan_readahead", std::to_string(o.scan_readahead_bytes)},
-        {"change_buffer_bytes", std::to_string(o.change_buffer_bytes)},
+        {"change_buffer_bytes", std::to_string(ChangeBufferLimit())},
     };
     for (auto& [name, value] : store_->log()->EffectiveSettings()) {
       settings.emplace_back(name, std::move(value));
@@ -337,6 +337,11 @@ class BtreeEngine : public Engine {
   }
 
  private:
+  // Returns the limit that ResizeCache has set, or else that of the opening.
+  uint64_t ChangeBufferLimit() const {
+    const btree::ChangeBuffer* const buffer = store_->change_buffer();
+    return buffer != nullptr ? buffer->most_bytes() : store_->options().change_buffer_bytes;
+  }
   bool InForkedChild() const { return ::getpid() != process_; }
   // A child that used the database would wait for threads that it does not have, or write to the
   // files of its parent's database.

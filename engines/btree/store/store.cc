@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <new>
 
@@ -208,6 +209,13 @@ void Store::ResizeCache(uint64_t bytes) {
   if (cache != nullptr && compressed < cache->Count().budget) cache->Resize(compressed);
   pool_->Resize(bytes - compressed);
   if (cache != nullptr) cache->Resize(compressed);
+  if (change_buffer_ == nullptr) return;
+  // The limit of the change buffer keeps its share of the cache.
+  const double share =
+      static_cast<double>(options_.change_buffer_bytes) / static_cast<double>(options_.cache_bytes);
+  change_buffer_->SetMostBytes(
+      static_cast<uint64_t>(std::llround(share * static_cast<double>(bytes))));
+  StoreClient(this).EmptyFullBuffer();
 }
 
 uint64_t Store::DataBytesOnDisk() const {

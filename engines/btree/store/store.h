@@ -195,8 +195,8 @@ class Store {
   }
   std::map<std::string, uint32_t> TableNames() const;
 
-  // Changes the size of the pool and the compressed cache together. Throws what Pool::Resize
-  // throws.
+  // Changes the size of the pool and the compressed cache together, and the limit of the change
+  // buffer with them. Throws what Pool::Resize throws.
   void ResizeCache(uint64_t bytes);
 
   // Writes all pages that are dirty when it is called.

@@ -71,7 +71,7 @@ bool ChangeBuffer::Find(TreeContext* context, const Tree* target, std::string_vi
 }
 
 void ChangeBuffer::Write(TreeContext* context, Tree* target, const LeafWrite& row) {
-  if (most_bytes_ == 0 || !Takes(row) || target->LeafInPool(context, row.key)) {
+  if (most_bytes() == 0 || !Takes(row) || target->LeafInPool(context, row.key)) {
     WriteThrough(context, target, row);
   } else {
     Keep(context, target, row);

@@ -93,7 +93,10 @@ class ChangeBuffer {
   // This is how many bytes of rows one commit moves to a leaf.
   static constexpr size_t kMostTogether = 48 << 10;
 
-  bool full() const { return bytes() > most_bytes_; }
+  // Changes the limit. Rows above a lower one stay until they are moved to their leaves.
+  void SetMostBytes(uint64_t bytes) { most_bytes_.store(bytes, std::memory_order_relaxed); }
+  uint64_t most_bytes() const { return most_bytes_.load(std::memory_order_relaxed); }
+  bool full() const { return bytes() > most_bytes(); }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   uint64_t rows() const { return rows_.load(std::memory_order_relaxed); }
   uint64_t rows_buffered() const { return rows_buffered_.load(std::memory_order_relaxed); }
@@ -108,7 +111,7 @@ class ChangeBuffer {
   void Count(uint32_t table, int64_t rows, int64_t bytes);
 
   Tree* const tree_;
-  const uint64_t most_bytes_;
+  std::atomic<uint64_t> most_bytes_;
   const uint32_t page_size_;
   std::vector<std::atomic<uint64_t>> counts_;  // number of rows for each table number
   std::atomic<uint64_t> bytes_{0}, rows_{0}, rows_buffered_{0};

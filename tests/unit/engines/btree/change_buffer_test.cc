@@ -96,6 +96,22 @@ TEST_F(ChangeBufferTest, HidesNothing) {
   ExpectSound();
 }
 
+TEST_F(ChangeBufferTest, ItsLimitKeepsItsShareOfTheCache) {
+  Open();
+  Model model = Load();
+  Tree* tree = store_->OpenTable("t");
+  StoreClient client(store_.get());
+  const ChangeBuffer* const buffer = store_->change_buffer();
+  store_->ResizeCache(2 * options_.cache_bytes);
+  EXPECT_EQ(buffer->most_bytes(), 2 * options_.change_buffer_bytes);
+  Change(&client, tree->table(), &model, 600);
+  EXPECT_GT(buffer->bytes(), options_.change_buffer_bytes);
+  store_->ResizeCache(options_.cache_bytes);
+  EXPECT_EQ(buffer->most_bytes(), options_.change_buffer_bytes);
+  EXPECT_LE(buffer->bytes(), options_.change_buffer_bytes) << "it is emptied at once";
+  ExpectGets(tree, model);
+}
+
 // Rows that a session wrote there would be taken for rows that wait. The buffer's table has number
 // 1, which a new database without a buffer gives to the first table of the user.
 TEST(ChangeBufferTableTest, IsNoTableOfASession) {
