@@ -17,8 +17,10 @@
 // Methods throw Error (kIo) with errno when the system refuses, and Error (kCorruption) when the
 // file ends before the bytes asked for.
 //
-// Thread-safe, with two exceptions: Truncate must not run while a view of the part that it cuts off
-// is in use, and two threads must not write parts of one block at once in direct mode.
+// Thread-safe, with three exceptions. Truncate must not run while a view of the part that it cuts
+// off is in use. In direct mode two threads must not write parts of one block at once, and no other
+// thread may make the file longer while a write does whose end is not aligned: such a write pads
+// its last block, and then cuts the padding off.
 #ifndef TESTBED_DEVICE_FILE_FILE_H_
 #define TESTBED_DEVICE_FILE_FILE_H_
 
