@@ -60,9 +60,8 @@ nlohmann::json CountsJson(const std::array<FileCounts, kFileKinds>& counts) {
 BytesByName BytesOnDisk(const std::string& dir) {
   BytesByName bytes;
   for (const std::string& name : NamesIn(dir)) {
-    const std::string path = dir + "/" + name;
-    const auto is_in = [&path](const std::string& file) {
-      return file == path || file.starts_with(path + "/");
+    const auto is_in = [&name](const std::string& file) {
+      return file == name || file.starts_with(name + "/");
     };
     bytes[name] = DiskSizeOf(dir, is_in).log_bytes;
   }
