@@ -192,7 +192,7 @@ bool SqlStore::IsFollowed(size_t address) {
 // Returns the store's own connection to the address, which the first call makes.
 SqlConnection& SqlStore::Asked(size_t address) {
   std::unique_ptr<SqlConnection>& connection = connections_[address];
-  if (connection == nullptr) connection = Reach(address, [&] { return connect_(address); });
+  if (connection == nullptr) connection = connect_(address);
   return *connection;
 }
 

@@ -388,18 +388,20 @@ TEST_F(AddressesTest, ACommitWithoutMemoryEndsItsTransaction) {
   EXPECT_EQ(store_->commits(), 1u);
 }
 
-// The store's own connection to another address than the first is made when it is first used.
-TEST_F(AddressesTest, AnAddressThatIsLostBeforeItIsAskedIsLeftOut) {
+// A connection for checkpoints is made at the first checkpoint, when its node may have gone.
+TEST_F(AddressesTest, AnAddressThatCannotBeReachedAnyMoreIsLeftOut) {
   const auto reached = [this] {
     std::vector<size_t> addresses;
     store_->AtEach([&](size_t address) {
-      store_->Ask("SELECT 2", address);
+      store_->Reach(address, [&] { return store_->Connect(address); });
       addresses.push_back(address);
     });
     return addresses;
   };
   MakeStore({0, 0, 0}, true);
   nodes_.down[1] = true;
+  // An engine asks each address when it is opened. One that does not answer then is a wrong option.
+  EXPECT_THAT(RefusalOf([&] { (void)store_->Ask("SELECT 2", 1); }), HasSubstr("no connection"));
   EXPECT_THAT(reached(), ElementsAre(0u, 2u));
   EXPECT_EQ(store_->WhyLost(1), "no connection");
   MakeStore({0, 0, 0});
