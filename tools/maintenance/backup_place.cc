@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -26,13 +27,6 @@ constexpr char kHere[] = ".";  // ClosedDatabase::PlaceOf
 std::string WithoutSlashes(std::string dir) {
   while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
   return dir;
-}
-
-// Returns the directory and those above it that are not there, the innermost first.
-std::vector<std::string> NotThere(const std::string& dir) {
-  std::vector<std::string> missing;
-  for (fs::path at = PlainPath(dir); !IsThere(at); at = at.parent_path()) missing.push_back(at);
-  return missing;
 }
 
 fs::path Canonical(const std::string& dir) {
@@ -56,7 +50,7 @@ void CheckElsewhere(const std::string& to, const std::string& dir) {
 }  // namespace
 
 BackupPlace::BackupPlace(const std::string& to, const ClosedDatabase& closed)
-    : to_(WithoutSlashes(to)), closed_(closed), missing_(NotThere(to_)) {
+    : to_(WithoutSlashes(to)), closed_(closed), missing_(MissingDirectories(to_)) {
   CheckNotForeign("--to", to_);
   for (const std::string& dir : closed_.directories()) CheckElsewhere(to_, dir);
   CheckEmpty();
@@ -69,9 +63,8 @@ BackupPlace::~BackupPlace() {
   } catch (const std::exception&) {
     // A destructor must not throw, and the command reports its own error.
   }
-  for (const std::string& dir : missing_) {
-    if (::rmdir(dir.c_str()) != 0) return;
-  }
+  lock_ = DirLock();  // RemoveMadeDirectories removes no directory that is locked
+  RemoveMadeDirectories(missing_);
 }
 
 void BackupPlace::CheckEmpty() const {
@@ -92,10 +85,12 @@ void BackupPlace::CheckEmpty() const {
 
 void BackupPlace::Begin() {
   const json* const record = closed_.whole_record();
-  if (record == nullptr && PathOf(closed_.databases().front()) == to_) return;
   MakeDirectories(to_);
-  lock_ = DirLock(to_, "--to");
+  CheckNotForeign("--to", to_);  // another user may have made a part of the path first
+  if (record == nullptr && PathOf(closed_.databases().front()) == to_) return;
+  DirLock lock(to_, "--to");
   CheckEmpty();  // another process may have made a file before the lock was taken
+  lock_ = std::move(lock);
   if (record == nullptr) return;
   json begun = *record;
   begun["loaded"] = false;
@@ -113,8 +108,8 @@ void BackupPlace::Finish() {
   finished_ = true;
 }
 
-// Removes only what lies in a directory that this object has locked. After a failed backup into an
-// unlocked directory, the engine has removed its own files itself.
+// Removes only what lies in a directory that was empty when this object locked it. After a failed
+// backup into an unlocked directory, the engine has removed its own files itself.
 void BackupPlace::Remove() const {
   if (lock_.fd() < 0) return;
   for (const InspectedDir::Database& database : closed_.databases()) {

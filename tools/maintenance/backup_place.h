@@ -35,7 +35,8 @@ class BackupPlace {
   BackupPlace& operator=(const BackupPlace&) = delete;
 
   // Makes and locks the directory, and writes the record. When the copy has neither a record nor a
-  // subdirectory, the engine makes the directory instead. Throws Error (kUsage, kIo).
+  // subdirectory, the engine locks the directory instead. Throws Error: kUsage when another process
+  // or another user has come first, kIo.
   void Begin();
   std::string PathOf(const InspectedDir::Database& database) const;
   // Records durably that the copy is whole. Throws Error (kIo).
@@ -48,7 +49,7 @@ class BackupPlace {
   const std::string to_;
   const ClosedDatabase& closed_;
   const std::vector<std::string> missing_;  // to_ and its parents that did not exist
-  DirLock lock_;                            // on to_
+  DirLock lock_;                            // on to_, which was empty when it was locked
   bool finished_ = false;
 };
 
