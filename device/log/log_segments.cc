@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/file/durable.h"
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
@@ -117,7 +118,12 @@ void LogSegments::Make(SegmentHeader header) {
     SyncDirectory(directory_);
     counts_.syncs += 1;
   } catch (...) {
-    ::unlink(path.c_str());
+    try {
+      RemoveFile(path);
+    } catch (const std::exception&) {
+      // The file stays if it cannot be removed, or if the directory was moved and its name now
+      // leads to files of others. The caller gets the first error.
+    }
     throw;
   }
   ++counts_.created;

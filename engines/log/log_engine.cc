@@ -138,14 +138,15 @@ class LogSession : public Session {
 
 class LogEngine : public Engine {
  public:
-  // `lock` is the lock of `directory`. The engine holds it until it is destroyed.
-  LogEngine(DirLock lock, const std::string& directory, const LogOptions& options,
+  // Takes over *lock, the lock of `directory`, and holds it until the engine is destroyed. When the
+  // constructor throws, *lock stays the caller's.
+  LogEngine(DirLock* lock, const std::string& directory, const LogOptions& options,
             Durability durability, uint64_t keep, bool create)
-      : lock_(std::move(lock)),
-        tables_(create ? nullptr : std::make_unique<TableNames>(directory)),
+      : tables_(create ? nullptr : std::make_unique<TableNames>(directory)),
         log_(Log::Open(directory, options, 0, {}, create ? 0 : tables_->log_id()), durability,
              keep) {
     if (create) tables_ = std::make_unique<TableNames>(directory, log_.log()->id());
+    lock_ = std::move(*lock);
   }
 
   std::string name() const override { return "log"; }
@@ -177,7 +178,7 @@ class LogEngine : public Engine {
   DiskSize SizeOnDisk() const override { return {0, log_.log()->SizeOnDisk()}; }
 
  private:
-  const DirLock lock_;
+  DirLock lock_;
   // The names are read before the log is opened, so that a damaged file of names changes nothing. A
   // new database gets its names after its log, because the file of names says that the database is
   // whole.
@@ -223,9 +224,10 @@ bool CheckIsNew(const std::string& dir, bool create) {
   return true;
 }
 
-// Removes what a failed creation has made. The file of names goes first, because it says that the
-// database is whole. The segments follow in the order of their numbers. After a removal that fails,
-// nothing more is removed, so the next creation can take what is left.
+// Removes what a failed creation has made. The caller holds the lock of the directory, so that no
+// file there is another process's. The file of names goes first, because it says that the database
+// is whole. The segments follow in the order of their numbers. After a removal that fails, nothing
+// more is removed, so the next creation can take what is left.
 void RemoveUnfinished(const std::string& directory) {
   try {
     RemoveFile(TableNames::Path(directory));
@@ -266,8 +268,7 @@ std::unique_ptr<Engine> OpenLogEngine(const std::string& dir, const EngineOption
   const bool is_new = CheckIsNew(dir, options.create);
   try {
     if (is_new) MakeNameDurable(directory);
-    return std::make_unique<LogEngine>(std::move(lock), directory, log, options.durability, keep,
-                                       is_new);
+    return std::make_unique<LogEngine>(&lock, directory, log, options.durability, keep, is_new);
   } catch (...) {
     if (is_new) RemoveUnfinished(directory);
     throw;

@@ -1,9 +1,12 @@
 // Tests the engine "log": every transaction is in its log as one complete record, exactly once.
 #include "engines/log/log_engine.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdio.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -293,6 +296,35 @@ TEST_F(LogEngineTest, AnUnfinishedCreationIsMadeAnew) {
   std::filesystem::remove_all(append_log::LogDirectory(directory_));
   std::filesystem::create_directory(append_log::LogDirectory(directory_));
   EXPECT_EQ(Open()->OpenTable("b"), 1u);
+}
+
+// While a database is made, somebody exchanges its directory for that of another one. The creation
+// fails, and must not remove the other one's files, which have the names of its own.
+TEST_F(LogEngineTest, AFailedCreationLeavesADatabaseThatTookItsPlace) {
+  options_.durability = Durability::kSync;
+  // So many segments take seconds, and the exchange comes when the second one is there.
+  options_.extra = {{"log_segment", "1M"}, {"log_keep", "200M"}};
+  const std::string log = append_log::LogDirectory(directory_), theirs = Fresh("theirs");
+  const std::vector<std::string> names = {"tables", "log-000001", "log-000002", "log-000003",
+                                          "log-000004"};
+  for (const std::string& name : names) Spill(theirs + "/" + name, "theirs");
+  std::atomic<bool> ended{false};
+  int exchanged = -1;
+  std::thread other([&] {
+    while (!ended && !std::filesystem::exists(LogSegmentPath(log, 2))) std::this_thread::yield();
+    exchanged = ::renameat2(AT_FDCWD, log.c_str(), AT_FDCWD, theirs.c_str(), RENAME_EXCHANGE);
+  });
+  std::string error;
+  try {
+    Open();
+  } catch (const Error& e) {
+    error = e.what();
+  }
+  ended = true;
+  other.join();
+  if (exchanged != 0) GTEST_SKIP() << "the file system exchanges no directories";
+  EXPECT_THAT(error, testing::HasSubstr("was moved, removed or replaced"));
+  for (const std::string& name : names) EXPECT_EQ(Slurp(log + "/" + name), "theirs") << name;
 }
 
 TEST_F(LogEngineTest, AnOpenThatMayNotCreateRemovesNothing) {
