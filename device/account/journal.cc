@@ -10,7 +10,6 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "device/account/block_device.h"
 
@@ -153,16 +152,6 @@ class OpenVolume {
  private:
   const int fd_;
 };
-
-// Returns the mount that holds `path`; nothing when the kernel does not tell it.
-std::optional<Mount> MountOf(const std::string& path) {
-  const std::optional<uint64_t> id = MountIdOf(path);
-  if (!id) return std::nullopt;
-  for (Mount& mount : ReadMounts()) {
-    if (mount.id == *id) return std::move(mount);
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 

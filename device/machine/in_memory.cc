@@ -1,7 +1,6 @@
 #include "device/machine/in_memory.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 
@@ -21,12 +20,8 @@ bool IsRamDisk(const std::string& name) {
 // Returns the directory of the upper layer of the overlay that holds `path`; empty when it is on
 // none.
 std::string UpperLayer(const std::string& path, const std::string& prefix) {
-  const std::optional<uint64_t> id = MountIdOf(path);
-  if (!id) return "";
-  for (const Mount& mount : ReadMounts(prefix)) {
-    if (mount.id == *id && mount.type == "overlay") return mount.OptionValue("upperdir");
-  }
-  return "";
+  const std::optional<Mount> mount = MountOf(path, prefix);
+  return mount && mount->type == "overlay" ? mount->OptionValue("upperdir") : "";
 }
 
 bool DeviceInMemory(const BlockDevice& device, const std::string& prefix, int layers);

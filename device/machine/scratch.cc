@@ -392,8 +392,10 @@ ScratchDevice::~ScratchDevice() {
   if (image_fd_ >= 0) ::close(image_fd_);
 }
 
-std::vector<std::string> ScratchDevice::CleanLeftovers(const std::string& directory) {
+std::vector<std::string> ScratchDevice::CleanLeftovers(const std::string& directory,
+                                                       const std::string& prefix) {
   std::vector<std::string> removed;
+  if (IsServedByAnotherHost(directory, prefix)) return removed;
   DIR* entries = ::opendir(directory.c_str());
   if (entries == nullptr) throw Error::Io("open", directory, errno);
   while (const dirent* entry = ::readdir(entries)) {

@@ -84,8 +84,10 @@ class ScratchDevice {
   ScratchDevice& operator=(const ScratchDevice&) = delete;
 
   // Removes the images and mount points that killed runs left in `directory`. Returns a sentence
-  // for each.
-  static std::vector<std::string> CleanLeftovers(const std::string& directory);
+  // for each. Removes none on a file system that another host serves (IsServedByAnotherHost,
+  // device/os/sys_file.h, also for `prefix`): runs on further hosts may use them.
+  static std::vector<std::string> CleanLeftovers(const std::string& directory,
+                                                 const std::string& prefix = "");
 
   const std::string& path() const { return path_; }  // root directory of the file system
   FileSystem file_system() const { return file_system_; }

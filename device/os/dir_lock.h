@@ -1,7 +1,8 @@
-// A DirLock lets one process at a time use a directory. It locks the directory itself by flock(2),
-// so it leaves no file behind and ends with the process, however the process ends. Forked children
-// of the process have the lock too, until it is given back or they have ended or run another
-// program.
+// A DirLock lets one process of a host at a time use a directory. It locks the directory itself by
+// flock(2), so it leaves no file behind and ends with the process, however the process ends. A file
+// server does not pass the lock on to other hosts (IsServedByAnotherHost, device/os/sys_file.h).
+// Forked children of the process have the lock too, until it is given back or they have ended or
+// run another program.
 //
 //   DirLock lock(dir, "--dir");     // throws when another process holds the lock
 //   CheckLockedDirectory(dir + "/log-000002");  // throws when `dir` is another directory by now

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
 
 namespace testbed {
 
@@ -161,6 +163,26 @@ std::optional<uint64_t> MountIdOf(const std::string& path) {
   if (::statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID, &at) != 0) return std::nullopt;
   if ((at.stx_mask & STATX_MNT_ID) == 0) return std::nullopt;
   return at.stx_mnt_id;
+}
+
+std::optional<Mount> MountOf(const std::string& path, const std::string& prefix) {
+  const std::optional<uint64_t> id = MountIdOf(path);
+  if (!id) return std::nullopt;
+  for (Mount& mount : ReadMounts(prefix)) {
+    if (mount.id == *id) return std::move(mount);
+  }
+  return std::nullopt;
+}
+
+bool IsNetworkFileSystem(const std::string& type) {
+  static constexpr std::string_view kTypes[] = {"nfs",  "nfs4", "lustre", "cifs",       "smb3",
+                                                "ceph", "gpfs", "beegfs", "fuse.sshfs", "9p"};
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
+bool IsServedByAnotherHost(const std::string& path, const std::string& prefix) {
+  const std::optional<Mount> mount = MountOf(path, prefix);
+  return mount && IsNetworkFileSystem(mount->type);
 }
 
 std::optional<uint64_t> ProcessStartTime(pid_t pid) {

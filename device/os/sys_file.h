@@ -56,6 +56,16 @@ struct Mount {
 std::vector<Mount> ReadMounts(const std::string& prefix = "");
 // Returns the id of the mount that holds the file; nothing when the kernel does not tell it.
 std::optional<uint64_t> MountIdOf(const std::string& path);
+// Returns the mount that holds the file; nothing when the kernel does not tell it. `prefix` is that
+// of ReadMounts.
+std::optional<Mount> MountOf(const std::string& path, const std::string& prefix = "");
+
+// Returns whether another host serves the file systems of this type ("nfs4").
+bool IsNetworkFileSystem(const std::string& type);
+// Returns whether the file or directory is on such a file system; false when the kernel does not
+// tell it. Processes of further hosts may use it then, and their locks on directories (dir_lock.h)
+// are not seen here.
+bool IsServedByAnotherHost(const std::string& path, const std::string& prefix = "");
 
 // Returns when the process started, in clock ticks since boot; nothing when there is no such
 // process. The kernel reuses process ids, but not pairs of id and start time.

@@ -14,6 +14,7 @@
 #include "device/error.h"
 #include "device/os/foreign_directory.h"
 #include "device/os/random_id.h"
+#include "device/os/sys_file.h"
 
 namespace testbed {
 namespace {
@@ -84,8 +85,10 @@ TemporaryDir::~TemporaryDir() {
   if (IsOwner() && lock_.Leads(path_)) ::rmdir(path_.c_str());
 }
 
-std::vector<TemporaryDir> TemporaryDir::Leftovers(const std::string& parent) {
+std::vector<TemporaryDir> TemporaryDir::Leftovers(const std::string& parent,
+                                                  const std::string& prefix) {
   std::vector<TemporaryDir> found;
+  if (IsServedByAnotherHost(parent, prefix)) return found;
   std::error_code error;
   for (std::filesystem::directory_iterator at(parent, error), end; !error && at != end;
        at.increment(error)) {

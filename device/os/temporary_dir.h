@@ -9,7 +9,8 @@
 // it is in use, as the process may be in another process namespace. The directory is created
 // exclusively under a name that cannot be guessed, so that no other user can have put files under
 // that name before. A directory that is no longer locked is a leftover only when this user owns it
-// and no other user could write into it. Not thread-safe.
+// and no other user could write into it, and only where no other host has the files: a lock on a
+// directory holds on one host. Not thread-safe.
 #ifndef TESTBED_DEVICE_OS_TEMPORARY_DIR_H_
 #define TESTBED_DEVICE_OS_TEMPORARY_DIR_H_
 
@@ -47,8 +48,10 @@ class TemporaryDir {
   // Makes the destructor leave the directory where it is.
   void Keep() { owner_ = 0; }
 
-  // Locks and returns the leftovers in `parent`, which belong to this process from then on.
-  static std::vector<TemporaryDir> Leftovers(const std::string& parent);
+  // Locks and returns the leftovers in `parent`, which belong to this process from then on; none on
+  // a file system that another host serves (IsServedByAnotherHost, sys_file.h, also for `prefix`).
+  static std::vector<TemporaryDir> Leftovers(const std::string& parent,
+                                             const std::string& prefix = "");
 
  private:
   TemporaryDir(std::string path, DirLock lock);

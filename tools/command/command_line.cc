@@ -17,6 +17,7 @@
 #include "device/machine/readahead.h"
 #include "device/machine/scratch.h"
 #include "device/os/signal_guard.h"
+#include "device/os/sys_file.h"
 #include "engines/registry.h"
 #include "tools/ab/ab_command.h"
 #include "tools/command/completion.h"
@@ -86,6 +87,12 @@ constexpr char kRunExamples[] =
 
 int ScratchClean(const std::string& directory) {
   std::vector<std::string> found = ScratchDevice::CleanLeftovers(directory);
+  if (IsServedByAnotherHost(directory)) {
+    found.push_back(fmt::format(
+        "{} is on a file system that another host serves, so that a run of yet another host may "
+        "use what is there: remove what no run uses yourself",
+        directory));
+  }
   for (const std::string& s : TemporaryDatabase::CleanLeftovers(directory)) found.push_back(s);
   for (const std::string& s : ReadaheadGuard::RestoreStale()) found.push_back(s);
   const MemoryBudget::Leftovers groups = MemoryBudget::CleanLeftovers();

@@ -11,14 +11,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
 #include "device/file/file.h"
+#include "device/os/sys_file.h"
 #include "tests/at_rest.h"
 
 namespace testbed {
@@ -354,6 +357,23 @@ TEST(ScratchLeftoversTest, RemovesImagesWithoutAnOwnerOnly) {
   ::close(fd);
   EXPECT_THAT(ScratchDevice::CleanLeftovers(directory), testing::ElementsAre(HasSubstr(used)));
   EXPECT_THROW(ScratchDevice::CleanLeftovers(directory + "/absent"), Error);
+  fs::remove_all(directory);
+}
+
+// The mount point of a run on another host looks like one that a killed run has left.
+TEST(ScratchLeftoversTest, WhereAnotherHostServesTheFilesNothingIsOne) {
+  std::string directory = fs::current_path() / "scratch_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const std::optional<uint64_t> id = MountIdOf(directory);
+  if (!id) GTEST_SKIP() << "this kernel does not tell the ids of mounts";
+  const std::string point = directory + "/.testbed-scratch-00000000000000a1";
+  fs::create_directory(point);
+  fs::create_directories(directory + "/proc/self");
+  std::ofstream(directory + "/proc/self/mountinfo")
+      << *id << " 1 0:50 / " << directory << " rw,relatime - nfs4 server:/export rw\n";
+  EXPECT_THAT(ScratchDevice::CleanLeftovers(directory, directory), IsEmpty());
+  EXPECT_TRUE(fs::exists(point));
+  EXPECT_EQ(ScratchDevice::CleanLeftovers(directory).size(), 1u);
   fs::remove_all(directory);
 }
 

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <set>
 #include <sstream>
 #include <thread>
 
@@ -27,13 +26,6 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-// File systems that another host serves: what is measured there is the network.
-const std::set<std::string>& NetworkFileSystems() {
-  static const auto* const names = new std::set<std::string>{
-      "nfs", "nfs4", "lustre", "cifs", "smb3", "ceph", "gpfs", "beegfs", "fuse.sshfs", "9p"};
-  return *names;
-}
 
 uint64_t ThrottleCount() {
   uint64_t sum = 0;
@@ -166,7 +158,8 @@ std::string WhyRefused(const std::string& out, const std::string& databases,
   const HostFacts facts = ReadHostFacts(ExistingDirectory(databases));
   const auto kind = KindOf(facts);
   std::string why;
-  if (checks.kind && NetworkFileSystems().contains(facts.file_system)) {
+  // What is measured on a file system of another host is the network.
+  if (checks.kind && IsNetworkFileSystem(facts.file_system)) {
     why = fmt::format(
         "its databases would lie on {}, which another host serves; name a local "
         "directory by --databases",
