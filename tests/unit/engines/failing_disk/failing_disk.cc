@@ -117,6 +117,17 @@ void Model::MarkDirty(DeviceFile* file, uint64_t from, uint64_t end) {
   }
 }
 
+void Model::KeepEarlier(DeviceFile* file, uint64_t from, uint64_t end) {
+  for (uint64_t block = from / kBlock; block * kBlock < end; ++block) {
+    const auto found = file->blocks.find(block);
+    if (found == file->blocks.end() || !found->second) continue;
+    std::string& bytes = file->earlier[block];
+    bytes.resize(kBlock);
+    bytes.resize(static_cast<size_t>(
+        RealPread(file->path, bytes.data(), kBlock, static_cast<off_t>(block * kBlock))));
+  }
+}
+
 void Model::FindMappedChanges(DeviceFile* file) {
   if (!file->is_mapped) return;
   std::string now = Content(file->path);
@@ -154,6 +165,7 @@ void Model::Sync(DeviceFile* file, bool fails) {
     }
     at = file->blocks.erase(at);
   }
+  file->earlier.clear();
   if (fails && file->is_mapped) WatchLostPages(file);
 }
 
@@ -163,6 +175,8 @@ void Model::NoteFreed(DeviceFile* file, uint64_t from, uint64_t end) {
     blocks->erase(blocks->lower_bound((from + kBlock - 1) / kBlock),
                   blocks->lower_bound(end / kBlock));
   }
+  file->earlier.erase(file->earlier.lower_bound(from / kBlock),
+                      file->earlier.lower_bound((end + kBlock - 1) / kBlock));
 }
 
 bool Model::TellsOfWriteBack(int fd, const DeviceFile& file) {
@@ -231,20 +245,27 @@ void Model::DropCleanPages(DeviceFile* file, bool mapped_too) {
 }
 
 // Each dirty block reaches the device by chance: as a whole, not at all, or with some of its
-// sectors.
+// sectors. The kernel may have written it back before it was written last.
 void Model::CutFile(DeviceFile* file, std::mt19937_64* random) {
   FindMappedChanges(file);
   const std::string now = Content(file->path);
   if ((*random)() % 2 == 0) file->bytes.resize(now.size());
   for (const auto& [block, dirty] : file->blocks) {
     const uint64_t luck = (*random)() % 3;
-    if (!dirty || luck == 0) continue;
-    for (uint64_t at = block * kBlock; at < (block + 1) * kBlock; at += kSector) {
+    const size_t begin = block * kBlock;
+    if (!dirty || luck == 0 || begin >= now.size()) continue;
+    std::string bytes = now.substr(begin, kBlock);
+    const auto earlier = file->earlier.find(block);
+    if (earlier != file->earlier.end() && (*random)() % 2 == 0) {
+      const size_t length = bytes.size();
+      bytes = earlier->second;
+      bytes.resize(length);  // with zeros where the file had ended
+    }
+    for (size_t at = 0; at < bytes.size(); at += kSector) {
       if (luck == 2 && !whole_blocks && (*random)() % 2 == 0) continue;
-      if (at >= now.size()) break;
-      const size_t n = std::min(kSector, now.size() - at);
-      if (at + n > file->bytes.size()) break;
-      file->bytes.replace(at, n, now, at, n);
+      const size_t n = std::min(kSector, bytes.size() - at);
+      if (begin + at + n > file->bytes.size()) break;
+      file->bytes.replace(begin + at, n, bytes, at, n);
     }
   }
 }

@@ -22,7 +22,8 @@
 //   disk.CopyTo(to);                   // the directory as it is after the power cut
 //
 // At a power cut, each block that was not synced is on the device, or is not, or only some of its
-// sectors are. Names are those of the last sync, or the current ones.
+// sectors are. A block that was written several times since the last sync may be there as it was
+// before the last of these writes. Names are those of the last sync, or the current ones.
 //
 // Only one disk may exist at a time. Files outside of the directory are not affected. The test
 // program's own system calls are replaced (failing_disk_calls.cc).

@@ -129,6 +129,8 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
         size_t part = fails ? n / 2 : fitting;
         if (direct && fails) part = part / kBlock * kBlock;
         if (is_short && part == 0) part = n;
+        const auto from = static_cast<uint64_t>(at);
+        TheModel().KeepEarlier(file, from, from + part);
         const ssize_t done = part == 0 ? 0 : RealPwrite(fd, data, part, at);
         if (done > 0) {
           TheModel().MarkDirty(file, static_cast<uint64_t>(at), static_cast<uint64_t>(at + done));

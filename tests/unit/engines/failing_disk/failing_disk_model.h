@@ -25,6 +25,7 @@ struct DeviceFile {
   std::string path;                 // the last known path
   std::string bytes;                // contents on the device
   std::map<uint64_t, bool> blocks;  // blocks that differ from the page cache; false: lost, clean
+  std::map<uint64_t, std::string> earlier;  // what dirty blocks had before they were written again
   bool is_mapped = false;           // has a writable shared mapping: changes show by comparing
   std::set<uint64_t> written;       // blocks that have reached the device since they were allocated
   std::set<uint64_t> direct;        // blocks whose last write passed by the page cache
@@ -76,6 +77,8 @@ struct Model {
   // some left.
   uint64_t Fitting(const std::string& path, uint64_t at, uint64_t n) const;
   void MarkDirty(DeviceFile* file, uint64_t from, uint64_t end);
+  // Keeps the contents of the dirty blocks that a write is about to change.
+  void KeepEarlier(DeviceFile* file, uint64_t from, uint64_t end);
   void FindMappedChanges(DeviceFile* file);
   // Copies the dirty blocks to the device or, when the sync fails, marks them clean.
   void Sync(DeviceFile* file, bool fails);

@@ -1,5 +1,5 @@
-// Tests what failing_disk.h makes of renames at a power cut: those of a directory, and those of a
-// file from one directory to another.
+// Tests what failing_disk.h makes of a power cut: of renames of a directory, and of a file from one
+// directory to another, and of a block that was written twice.
 #include <gtest/gtest.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 
 #include "device/file/file.h"
@@ -18,12 +19,12 @@
 namespace testbed {
 namespace {
 
-class FailingNamesTest : public testing::Test {
+class PowerCutTest : public testing::Test {
  protected:
   using Files = std::map<std::string, std::string>;  // contents by path
 
   void SetUp() override {
-    std::string pattern = std::filesystem::current_path() / "failing_names_XXXXXX";
+    std::string pattern = std::filesystem::current_path() / "power_cut_XXXXXX";
     base_ = ::mkdtemp(pattern.data());
   }
   void TearDown() override { std::filesystem::remove_all(base_); }
@@ -55,7 +56,7 @@ class FailingNamesTest : public testing::Test {
   std::string base_;
 };
 
-TEST_F(FailingNamesTest, ADirectoryThatIsRenamedKeepsItsFiles) {
+TEST_F(PowerCutTest, ADirectoryThatIsRenamedKeepsItsFiles) {
   const Files before = {{"/sub/file", "its bytes"}}, after = {{"/other/file", "its bytes"}};
   int renamed = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -73,7 +74,7 @@ TEST_F(FailingNamesTest, ADirectoryThatIsRenamedKeepsItsFiles) {
   EXPECT_LT(renamed, 18);
 }
 
-TEST_F(FailingNamesTest, AFileThatIsRenamedToAnotherDirectoryIsInOneOfThem) {
+TEST_F(PowerCutTest, AFileThatIsRenamedToAnotherDirectoryIsInOneOfThem) {
   const Files before = {{"/sub/file", "its bytes"}}, after = {{"/file", "its bytes"}};
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const auto move = [&] {
@@ -89,6 +90,29 @@ TEST_F(FailingNamesTest, AFileThatIsRenamedToAnotherDirectoryIsInOneOfThem) {
       EXPECT_EQ(AfterCut(seed, synced), after);
     }
   }
+}
+
+// The kernel writes dirty blocks back whenever it likes.
+TEST_F(PowerCutTest, ABlockThatIsWrittenTwiceMayHaveWhatWasWrittenFirst) {
+  constexpr size_t kBlock = 4096;
+  std::set<char> unsynced, synced;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    for (const bool syncs : {false, true}) {
+      const Files files = AfterCut(seed, [&] {
+        const auto file = File::Open(Disk("/sub/file"), FileOptions{});
+        for (const char version : {'a', 'b', 'c'}) {
+          const std::string block(kBlock, version);
+          file->Write(0, block.data(), block.size());
+          if (version == 'a' || syncs) file->Sync();
+        }
+      });
+      ASSERT_EQ(files.count("/sub/file"), 1u);
+      const std::string& bytes = files.at("/sub/file");
+      (syncs ? synced : unsynced).insert(bytes.begin(), bytes.end());
+    }
+  }
+  EXPECT_EQ(unsynced, (std::set<char>{'a', 'b', 'c'}));
+  EXPECT_EQ(synced, (std::set<char>{'c'}));
 }
 
 }  // namespace
