@@ -73,10 +73,12 @@ inline void AddEngineWithoutRows(const std::string& name, std::function<void()> 
   AddEngine(info);
 }
 
-// Returns a seed with which the first crash comes where the draw, of 0 to 99, is below `place`.
-inline uint64_t SeedOfFirstCrash(uint64_t place) {
+// Returns a seed with which the first crash comes where the draw, of 0 to 99, is below `end` and at
+// least `begin` (AnyPlace, tools/crashtest/crash_kind.h).
+inline uint64_t SeedOfFirstCrash(uint64_t end, uint64_t begin = 0) {
+  const auto draw = [](uint64_t tried) { return Random(tried).Below(100); };
   uint64_t seed = 1;
-  while (Random(seed).Below(100) >= place) ++seed;
+  while (draw(seed) < begin || draw(seed) >= end) ++seed;
   return seed;
 }
 

@@ -51,7 +51,7 @@ class Test {
   bool Await(pid_t child, const Condition& condition, uint32_t longest_ms = kLongestWaitMs) const;
   bool AwaitCommits(pid_t writer, uint64_t before) const;
   void AwaitLazyCommits(pid_t writer) const;
-  void AwaitPlace(CrashPlace place, pid_t writer);
+  std::string AwaitPlace(CrashPlace place, pid_t writer);
   bool Round(Crash crash, int number);
   void StartWriting(CrashPlace place);
   std::string CrashWriters(Crash crash, CrashPlace place, pid_t writer);
@@ -153,7 +153,8 @@ bool Test::AwaitCommits(pid_t writer, uint64_t before) const {
 }
 
 // Waits until a random moment within a checkpoint or a clean close, whichever `place` names.
-void Test::AwaitPlace(CrashPlace place, pid_t writer) {
+// Returns what is wrong with the clients when they do not end for the close; else an empty string.
+std::string Test::AwaitPlace(CrashPlace place, pid_t writer) {
   if (place == CrashPlace::kCheckpoint) {
     const uint64_t now = shared_->checkpoints.load();
     Await(writer, [&] { return shared_->checkpoints.load() > now; }, kCheckpointWaitMs);
@@ -164,9 +165,14 @@ void Test::AwaitPlace(CrashPlace place, pid_t writer) {
     const double longest =
         std::min(kLongestPartMs, 1.1 * static_cast<double>(shared_->close_us.load()) / 1000);
     shared_->stop.store(true);
-    Await(writer, [&] { return shared_->closing.load(); });
+    const auto closing = [&] { return shared_->closing.load(); };
+    if (!Await(writer, closing, options_.commits_wait_ms) && !closing() && !HasEnded(writer) &&
+        !shared_->writer_failed.load() && !Stops()) {
+      return fmt::format("did not end its commits within {} ms", options_.commits_wait_ms);
+    }
     CrashSleep(random_.Unit() * longest);
   }
+  return "";
 }
 
 // Makes the crash. `before` is the cause that may have ended the child before it. Returns what is
@@ -202,7 +208,7 @@ std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   // promised.
   if (place == CrashPlace::kCreation) promised.assign(promised.size(), 0);
   if (lazy && place != CrashPlace::kCreation) AwaitLazyCommits(writer);
-  AwaitPlace(place, writer);
+  const std::string hung = AwaitPlace(place, writer);
   const bool closed = shared_->closed.load();
   if (!lazy || closed) promised = AcknowledgedByWriter();
   const bool created = shared_->ready.load();
@@ -214,7 +220,7 @@ std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
                                  : result_.disk_cuts);
   result_.in_checkpoint += place == CrashPlace::kCheckpoint;
   result_.in_close += place == CrashPlace::kClose && !closed;
-  return wrong;
+  return wrong.empty() ? hung : wrong;
 }
 
 // Makes the disk refuse a few writes to files of the database. Waits until a write was refused and

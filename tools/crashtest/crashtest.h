@@ -47,7 +47,7 @@ struct CrashtestOptions {
   // A crash waits until this many transactions of its round were acknowledged. A round with fewer
   // is void.
   uint64_t least_commits = 5;
-  uint32_t commits_wait_ms = 20000;  // maximum wait for them; tests take less
+  uint32_t commits_wait_ms = 20000;  // maximum wait for them, and for their end before a close
 };
 
 struct CrashtestResult {
