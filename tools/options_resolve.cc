@@ -91,9 +91,8 @@ void CheckLongestKey(const RunOptions& options, const Capabilities& can, size_t 
   // The limit is that of the smallest page. Longer keys may fit where pages have several sizes, and
   // the engine refuses those that do not.
   if (can.min_page_size != can.max_page_size) return;
-  constexpr size_t kAttribute = 8;  // bytes of an entry before the row's key
   const bool indexed = options.data.indexes > 0;
-  const size_t bytes = longest + (indexed ? kAttribute : 0);
+  const size_t bytes = longest + (indexed ? Dataset::kAttributeBytes : 0);
   if (bytes <= can.max_key_size) return;
   throw Error(Error::kUsage,
               fmt::format("{} takes keys of {} bytes at most, and {} {}; give shorter keys",

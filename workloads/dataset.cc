@@ -279,9 +279,10 @@ std::optional<uint64_t> Dataset::RowOf(std::string_view key) const {
 
 std::string_view Dataset::IndexKey(uint32_t index, uint64_t row, char* buffer) const {
   PutBigEndian(Mix64(row ^ Mix64(hash_seed_ + index + 1)), buffer);
-  const std::string_view key = Key(row, buffer + 8);
-  if (key.data() != buffer + 8) std::memcpy(buffer + 8, key.data(), key.size());
-  return {buffer, key.size() + 8};
+  char* const place = buffer + kAttributeBytes;
+  const std::string_view key = Key(row, place);
+  if (key.data() != place) std::memcpy(place, key.data(), key.size());
+  return {buffer, kAttributeBytes + key.size()};
 }
 
 template <typename Take>

@@ -65,6 +65,8 @@ void CheckValueSizes(const DatasetOptions& options);
 
 class Dataset {
  public:
+  static constexpr size_t kAttributeBytes = 8;  // bytes of an index entry before the row's key
+
   // Reads keys_file when the order is kFile. Throws Error (kUsage) when key_size is below 8, rows
   // is 0, value_size is no multiple of several fields or leaves a field less than 16 bytes, the
   // keys cannot be read (ReadKeys), are none or repeat one, or a size is missing (CheckValueSizes)
@@ -112,8 +114,8 @@ class Dataset {
   // Returns how many rows of the data set, as it is loaded, have a lesser key than this one.
   // Returns nothing when it is the key of none of these rows. Requires KnowsKeyOrder().
   std::optional<uint64_t> RankOf(std::string_view key) const;
-  // Returns the key of the row's entry in secondary index 0 .. indexes-1: an attribute of 8 bytes,
-  // then the primary key. `buffer` has room for max_key_size() + 8 bytes.
+  // Returns the key of the row's entry in secondary index 0 .. indexes-1: an attribute of
+  // kAttributeBytes, then the primary key. `buffer` has room for both.
   std::string_view IndexKey(uint32_t index, uint64_t row, char* buffer) const;
 
   // Writes the row's value of that version, ValueSize(row) bytes, to `buffer`. Each version has a

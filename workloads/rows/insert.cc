@@ -15,7 +15,7 @@ class InsertClient : public Client {
         block_(rows_per_transaction),
         next_(static_cast<uint64_t>(thread) * block_),
         stride_(static_cast<uint64_t>(threads) * block_),
-        key_room_(dataset.max_key_size() + 8) {}
+        key_room_(Dataset::kAttributeBytes + dataset.max_key_size()) {}
 
   size_t Generate(size_t max) override {
     // Limits the batch to the transactions that fit in the processor's caches, at least one. When
@@ -128,8 +128,7 @@ class Insert : public Workload {
   }
   bool writes() const override { return true; }
   uint64_t AddedBytes() const override {
-    constexpr uint64_t kAttribute = 8;  // bytes of an entry before the row's key
-    const uint64_t entries = dataset_->key_bytes() + kAttribute * dataset_->rows();
+    const uint64_t entries = dataset_->key_bytes() + Dataset::kAttributeBytes * dataset_->rows();
     return dataset_->key_bytes() + dataset_->value_bytes() + dataset_->options().indexes * entries;
   }
   void OpenTables(Engine& engine) override { tables_ = OpenDatasetTables(engine, *dataset_); }

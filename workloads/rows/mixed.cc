@@ -100,7 +100,7 @@ class MixedClient : public Client {
                  Mix64(phase.options.seed) + static_cast<uint64_t>(thread)),
         version_(
             Mix64(phase.options.seed ^ Mix64(static_cast<uint64_t>(thread) ^ Mix64(phase.number)))),
-        key_room_(dataset_.max_key_size() + 8),
+        key_room_(Dataset::kAttributeBytes + dataset_.max_key_size()),
         batch_(std::clamp<size_t>(kBatchBytes / (KeysRoom() + dataset_.options().value_size), 1,
                                   kBatch)),
         buffer_(batch_ * (KeysRoom() + dataset_.options().value_size)) {}

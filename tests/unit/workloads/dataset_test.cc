@@ -273,6 +273,7 @@ TEST(DatasetTest, IndexKeysEndWithThePrimaryKeyAndDifferByIndex) {
   char a[32], b[32], key[32];
   EXPECT_NE(data.IndexKey(0, 9, a), data.IndexKey(1, 9, b));
   EXPECT_TRUE(data.IndexKey(0, 9, a).ends_with(data.Key(9, key)));
+  EXPECT_EQ(data.IndexKey(0, 9, a).size(), Dataset::kAttributeBytes + data.Key(9, key).size());
 }
 
 // Once, loads whose seeds followed each other had the same hashed keys, in nearly the same order,
@@ -291,7 +292,8 @@ TEST(DatasetTest, SeedsThatFollowEachOtherGiveOtherHashes) {
       ASSERT_EQ(data.RowOf(key), std::optional<uint64_t>(row));
       keys.insert(key);
       for (uint32_t index = 0; index < 3; ++index) {
-        attributes.insert(std::string(data.IndexKey(index, row, buffer).substr(0, 8)));
+        attributes.insert(
+            std::string(data.IndexKey(index, row, buffer).substr(0, Dataset::kAttributeBytes)));
       }
     }
   }
