@@ -53,8 +53,8 @@ std::string ProgressText(const LiveState& state, double now) {
 
 // Returns the rate of the report; "-" for the last part of a phase when it is too short for a rate.
 std::string RateOf(const SecondReport& last) {
-  constexpr double kShortest = 0.3;  // seconds
-  return last.length < kShortest && last.length < last.seconds ? "-" : Rounded(last.rate());
+  const bool rest = last.length < kShortestForRate && last.length < last.seconds;
+  return rest ? "-" : Rounded(last.rate());
 }
 
 std::string RateText(const SecondReport& last) {

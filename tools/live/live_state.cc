@@ -15,10 +15,9 @@ void LiveState::Begin(const std::string& label, const std::string& phase, double
 void LiveState::Add(const SecondReport& second, double now) {
   heard_ = now;
   last_ = second;
-  constexpr double kShortest = 0.3;  // seconds; a shorter part has no meaningful rate
   PhaseSecond added{.from = second.seconds - second.length, .to = second.seconds};
   added.operations = static_cast<double>(second.operations);
-  added.rate = second.length < kShortest ? NAN : second.rate();
+  added.rate = second.length < kShortestForRate ? NAN : second.rate();
   added.p99_us = second.operations > 0 ? second.p99_us : NAN;
   added.max_us = second.operations > 0 ? second.max_us : NAN;
   // A second that lasted too long counts as a stall. A report of several joined seconds does not:

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tools/live/seconds.h"
 #include "tools/output/json_text.h"
 
 namespace testbed {
@@ -141,8 +142,7 @@ void OpenMetrics::AddSurroundings(const SecondReport& second) {
 }
 
 void OpenMetrics::SetGauges(const SecondReport& second) {
-  constexpr double kShortest = 0.3;  // seconds; the last part of a phase may be shorter
-  if (second.ended && second.length < kShortest && !gauges_.empty()) return;
+  if (second.ended && second.length < kShortestForRate && !gauges_.empty()) return;
   gauges_.clear();
   gauges_["testbed_operations_per_second"][With()] = second.rate();
   const std::pair<const char*, double> latencies[] = {{"50", second.p50_us},

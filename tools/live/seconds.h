@@ -11,8 +11,9 @@
 
 namespace testbed {
 
-// A second of this length or more has a rate; a shorter one is a rest at the end of its phase.
-constexpr double kShortestForRate = 0.3;
+// A second of this length or more has a rate; a shorter one is a rest at the end of its phase. All
+// that show seconds follow this rule, while the run is going on and from its document.
+inline constexpr double kShortestForRate = 0.3;
 
 // A second of a phase. It is longer when the whole process stood still, so that it could not end
 // its second in time; the last one of a phase may be shorter.

@@ -2,6 +2,8 @@
 (function (testbed) {
   'use strict';
 
+  var shortestForRate = 0.3;  // seconds, as kShortestForRate of tools/live/seconds.h
+
   // Returns the lengths of the series' intervals, in seconds.
   testbed.intervals = function (series) {
     return series.end_seconds.map(function (end, i) { return end - (i > 0 ? series.end_seconds[i - 1] : 0); });
@@ -11,7 +13,7 @@
   testbed.rates = function (series, counts) {
     var lengths = testbed.intervals(series);
     return (counts || series.operations || []).map(function (n, i) {
-      return lengths[i] < 0.3 && lengths.length > 1 ? null : n / lengths[i];
+      return lengths[i] < shortestForRate && lengths.length > 1 ? null : n / lengths[i];
     });
   };
 
@@ -22,7 +24,7 @@
   // Returns whether the interval is the last part of a phase and too short for a rate.
   function tooShort(series, i) {
     var from = i > 0 ? series.end_seconds[i - 1] : 0;
-    return series.end_seconds.length > 2 && i + 1 === series.end_seconds.length && series.end_seconds[i] - from < 0.3;
+    return series.end_seconds.length > 2 && i + 1 === series.end_seconds.length && series.end_seconds[i] - from < shortestForRate;
   }
 
   // Returns the points of a step line: each value holds over its interval.
