@@ -20,13 +20,13 @@
 
 #include "engines/btree/page/page.h"
 #include "engines/btree/pool/page_word.h"
+#include "engines/btree/pool/replacement.h"
 #include "engines/btree/pool/reserved_array.h"
 
 namespace testbed::btree {
 
 class PageTable {
  public:
-  static constexpr uint8_t kMaxVisits = 3;
   static constexpr size_t kBytesPerPage = sizeof(uint64_t);
 
   PageTable() : words_(kMaxPages) {}
@@ -37,10 +37,11 @@ class PageTable {
   bool Unchanged(PageId id, PageWord seen) const { return Protocol::Unchanged(words_[id], seen); }
   // Makes the processor fetch the page's word.
   void Prefetch(PageId id) const { __builtin_prefetch(&words_[id]); }
-  // Counts a visit of a page in the pool. The visit may get lost when another thread changes the
-  // word at the same time.
+  // Counts a visit of a page in the pool, up to Replacement::kMaxVisits. The visit may get lost
+  // when another thread changes the word at the same time.
   void Touch(PageId id, PageWord seen) {
-    if (seen.visits() >= kMaxVisits) return;
+    static_assert(Replacement::kMaxVisits <= PageWord::kVisits >> PageWord::kVisitShift);
+    if (seen.visits() >= Replacement::kMaxVisits) return;
     words_[id].compare_exchange_strong(
         seen.bits, seen.WithVisits(static_cast<uint8_t>(seen.visits() + 1)).bits,
         std::memory_order_relaxed);

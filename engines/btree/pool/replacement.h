@@ -34,7 +34,7 @@ class VisitCounts {
 class Replacement {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint8_t kMaxVisits = 3;
+  static constexpr uint8_t kMaxVisits = 3;  // a frame's further visits are not counted
   // `most` is the largest number of frames that SetFrames will be called with; all frame numbers
   // are below it. `visits` must outlive this object.
   Replacement(uint32_t frames, uint32_t most, VisitCounts* visits);
