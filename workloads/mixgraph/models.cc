@@ -6,6 +6,7 @@
 
 #include "device/error.h"
 #include "engines/extra_options.h"
+#include "workloads/measure/arrivals/rate_curve.h"
 #include "workloads/random.h"
 
 namespace testbed::mixgraph {
@@ -272,20 +273,18 @@ double SineTimes::Rate(uint64_t interval) const {
 
 // Returns the time, at or after `at`, at which `n` more operations have become due: at which the
 // integral of the rate has grown by n. With n = 0 it is the first time at which the rate is above
-// 0. When a million intervals are not enough, returns kNever, a hundred days in nanoseconds, which
-// every clock can convert to its ticks.
+// 0. When a million intervals are not enough, returns RateCurve::kNeverNs.
 double SineTimes::After(double at, double n) const {
   constexpr int kMostIntervals = 1000000;
-  constexpr double kNever = 0x1p53;
   auto interval = static_cast<uint64_t>(at / interval_ns_);
-  for (int i = 0; i < kMostIntervals && at < kNever; ++i, ++interval) {
+  for (int i = 0; i < kMostIntervals && at < RateCurve::kNeverNs; ++i, ++interval) {
     const double end = static_cast<double>(interval + 1) * interval_ns_;
     const double rate = Rate(interval), here = rate * (end - at) / 1e9;
-    if (rate > 0 && here >= n) return std::min(at + n * 1e9 / rate, kNever);
+    if (rate > 0 && here >= n) return std::min(at + n * 1e9 / rate, RateCurve::kNeverNs);
     if (rate > 0) n -= here;
     at = end;
   }
-  return kNever;
+  return RateCurve::kNeverNs;
 }
 
 uint64_t SineTimes::Next() {

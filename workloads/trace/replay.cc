@@ -9,6 +9,7 @@
 #include "device/error.h"
 #include "device/os/signal_guard.h"
 #include "engines/extra_options.h"
+#include "workloads/measure/arrivals/rate_curve.h"
 #include "workloads/population.h"
 #include "workloads/rows/kept_rows.h"
 #include "workloads/trace/known_trace.h"
@@ -79,8 +80,9 @@ class ReplayClient : public Client {
 
   size_t OpOf(size_t i) const override { return steps_[i].operation.kind; }
   uint64_t DueNs(size_t i) const override {
+    // A trace may last for years, and a speed below 1 makes them longer.
     const double due = static_cast<double>(steps_[i].operation.start_ns) / phase_.options.speed;
-    return static_cast<uint64_t>(std::min(due, kNeverNs));
+    return static_cast<uint64_t>(std::min(due, RateCurve::kNeverNs));
   }
 
   void Execute(size_t i) override {
@@ -112,9 +114,6 @@ class ReplayClient : public Client {
  private:
   static constexpr size_t kBatch = 64;
   static constexpr uint64_t kNoRow = UINT64_MAX;
-  // A hundred days, which every clock can convert to its ticks. A trace may last for years, and a
-  // speed below 1 makes them longer.
-  static constexpr double kNeverNs = 0x1p53;
   struct Step {
     TraceOperation operation;
     size_t values = 0;            // offset of the values of its puts in the buffer

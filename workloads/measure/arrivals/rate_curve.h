@@ -30,8 +30,8 @@ class RateCurve {
   // Returns the time at which the integral of the rate reaches n >= 0, in nanoseconds; kNeverNs at
   // most. A wave costs it about ten sines and cosines.
   double NsOf(double n) const;
-  // A hundred days, which every clock can convert to its ticks. A rate that falls to 0 for good
-  // never reaches some n.
+  // A hundred days, which every clock can convert to its ticks: the latest time at which an
+  // operation is due. A rate that falls to 0 for good never reaches some n.
   static constexpr double kNeverNs = 0x1p53;
 
   // Returns the integral of the rate up to a time.
