@@ -14,11 +14,13 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/file.h"
+#include "engines/sql/mariadb_files.h"
 
 namespace testbed::mysql::unfinished_table {
 namespace {
 
-constexpr std::string_view kRows = ".ibd", kDefinition = ".frm";
+using mariadb::kDefinitionEnd;
+using mariadb::kRowsEnd;
 
 std::string SchemaDirectory(const std::string& dir, const std::string& schema) {
   return fmt::format("{}/cluster/{}", dir, schema);
@@ -29,7 +31,7 @@ std::set<std::string> TablesIn(const std::string& directory) {
   std::set<std::string> tables;
   if (!IsThere(directory)) return tables;
   for (const std::string& name : NamesIn(directory)) {
-    for (const std::string_view end : {kRows, kDefinition}) {
+    for (const std::string_view end : {kRowsEnd, kDefinitionEnd}) {
       if (name.ends_with(end)) tables.insert(name.substr(0, name.size() - end.size()));
     }
   }
@@ -75,7 +77,7 @@ bool HasFirstPage(const std::string& path) {
 }
 
 void RemoveFilesOf(const std::string& table, const std::string& directory) {
-  for (const std::string_view end : {kDefinition, kRows}) {
+  for (const std::string_view end : {kDefinitionEnd, kRowsEnd}) {
     RemoveFile(fmt::format("{}/{}{}", directory, table, end));
   }
   SyncDirectory(directory);
@@ -113,7 +115,7 @@ void RemoveBrokenFiles(const std::string& dir, const std::string& schema) {
   if (!noted) return;
   const std::string directory = SchemaDirectory(dir, schema);
   const std::string table = FilesOf(*noted, directory);
-  if (table.empty() || HasFirstPage(fmt::format("{}/{}{}", directory, table, kRows))) return;
+  if (table.empty() || HasFirstPage(fmt::format("{}/{}{}", directory, table, kRowsEnd))) return;
   RemoveFilesOf(table, directory);
 }
 

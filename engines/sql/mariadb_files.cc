@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <string_view>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -17,7 +16,6 @@ namespace {
 constexpr char kSystemFile[] = "/ibdata1", kLog[] = "/ib_logfile0";
 constexpr char kNewLog[] = "/ib_logfile101";  // name of a new log until it is complete
 constexpr char kSchemaMark[] = "db.opt";
-constexpr std::string_view kRows = ".ibd", kDefinition = ".frm";
 
 [[noreturn]] void Missing(const std::string& path) {
   throw Error(Error::kCorruption,
@@ -57,7 +55,7 @@ FileKind KindOf(const std::string& path) {
   if (name.starts_with("ibtmp") || path.starts_with(std::string(kTemporary) + "/")) {
     return FileKind::kTemp;
   }
-  if (name.starts_with("ibdata") || name.starts_with("undo") || name.ends_with(".ibd")) {
+  if (name.starts_with("ibdata") || name.starts_with("undo") || name.ends_with(kRowsEnd)) {
     return FileKind::kData;
   }
   return FileKind::kMeta;
@@ -112,7 +110,7 @@ std::vector<std::string> SchemaFiles(const std::string& directory) {
     for (const std::string& name : NamesIn(directory + "/" + schema)) {
       // The name of a table with this sign belongs to an ALTER TABLE that did not end.
       const bool of_table = name.find('#') == std::string::npos &&
-                            (name.ends_with(kRows) || name.ends_with(kDefinition));
+                            (name.ends_with(kRowsEnd) || name.ends_with(kDefinitionEnd));
       if (of_table || name == kSchemaMark) files.push_back(schema + "/" + name);
     }
   }
@@ -122,7 +120,7 @@ std::vector<std::string> SchemaFiles(const std::string& directory) {
 void CheckFilesThere(const std::string& directory, bool loaded, int log_files) {
   const std::vector<std::string> files = SchemaFiles(directory);
   const bool has_rows = std::any_of(files.begin(), files.end(),
-                                    [](const std::string& f) { return f.ends_with(kRows); });
+                                    [](const std::string& f) { return f.ends_with(kRowsEnd); });
   const bool has_log = IsThere(directory + kLog);
   if ((loaded || has_rows || has_log) && !IsThere(directory + kSystemFile)) {
     Missing(directory + kSystemFile);
@@ -137,7 +135,7 @@ void CheckFilesThere(const std::string& directory, bool loaded, int log_files) {
     if (file.ends_with(kSchemaMark)) continue;
     const std::string table = file.substr(0, file.rfind('.'));
     const std::string other =
-        fmt::format("{}{}", table, file.ends_with(kRows) ? kDefinition : kRows);
+        fmt::format("{}{}", table, file.ends_with(kRowsEnd) ? kDefinitionEnd : kRowsEnd);
     if (std::find(files.begin(), files.end(), other) != files.end()) continue;
     if (unfinished.find(table.substr(table.find('/') + 1)) != std::string::npos) continue;
     Missing(directory + "/" + other);

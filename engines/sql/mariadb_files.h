@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/account/operations.h"
@@ -16,6 +17,8 @@ namespace testbed::mariadb {
 inline constexpr char kTemporary[] = "tmp";  // directory of temporary files, in the data directory
 // The names of the binary log's files begin with this, in the data directory of a private server.
 inline constexpr char kBinaryLog[] = "binlog";
+// The names of a table's two files end with these: its rows, and its definition.
+inline constexpr std::string_view kRowsEnd = ".ibd", kDefinitionEnd = ".frm";
 
 // Returns the kind of a file, by its path in the data directory.
 FileKind KindOf(const std::string& path);
