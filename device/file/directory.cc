@@ -95,6 +95,14 @@ void MakeDirectories(const std::string& directory) {
   }
 }
 
+void RequireDirectory(const std::string& directory, bool create) {
+  if (create) MakeDirectories(directory);
+  std::error_code none;
+  if (std::filesystem::is_directory(directory, none)) return;
+  throw Error(Error::kUsage,
+              "the directory " + directory + " does not exist: make it, or choose another --dir");
+}
+
 std::vector<std::string> MissingDirectories(std::string directory) {
   std::vector<std::string> missing;
   while (!directory.empty() && !IsThere(directory)) {

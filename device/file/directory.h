@@ -25,6 +25,9 @@ void RemoveNew(const std::string& directory, const std::vector<std::string>& bef
 // Makes the directory and its parents, as far as they do not exist, and makes their names durable
 // as SyncParent does.
 void MakeDirectories(const std::string& directory);
+// Makes sure that the directory of a database is there: with `create` it makes it, as
+// MakeDirectories does. Throws Error (kUsage) when there is no directory of that name.
+void RequireDirectory(const std::string& directory, bool create);
 // Returns the directories that MakeDirectories has to make, the innermost first.
 std::vector<std::string> MissingDirectories(std::string directory);
 // RemoveMadeDirectories undoes MakeDirectories, before which MissingDirectories returned `made`: it

@@ -80,11 +80,7 @@ Store::Store(const std::string& dir, const StoreOptions& options) : dir_(dir), o
 
 std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& options) {
   IoScope scope(kOpen);
-  if (options.create) MakeDirectories(dir);
-  if (std::error_code none; !fs::is_directory(dir, none)) {
-    throw Error(Error::kUsage,
-                "the directory " + dir + " does not exist: make it, or choose another --dir");
-  }
+  RequireDirectory(dir, options.create);
   auto store = std::unique_ptr<Store>(new Store(dir, options));
   const bool is_new = !Exists(dir);
   if (is_new) RefuseUnlessNew(dir, options.create);

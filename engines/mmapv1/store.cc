@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "device/account/ledger.h"
@@ -13,8 +12,6 @@
 
 namespace testbed::mmapv1 {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kMostTables = 1 << 16;
 constexpr int kMostYields = 3;  // after so many, the record is read under the lock
@@ -28,12 +25,7 @@ static_assert(kMostUncommittedBytes + kMostTransactionBytes + kMostOfOneRow + kM
               kMostSectionBytes);
 
 std::string DirectoryOf(const std::string& dir, const Settings& settings) {
-  if (settings.create) MakeDirectories(dir);
-  std::error_code error;
-  if (!fs::is_directory(dir, error)) {
-    throw Error(Error::kUsage,
-                "the directory " + dir + " does not exist: make it, or choose another --dir");
-  }
+  RequireDirectory(dir, settings.create);
   return dir;
 }
 

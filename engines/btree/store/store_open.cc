@@ -151,11 +151,7 @@ Store::Store(const std::string& dir, const StoreOptions& options)
 
 std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& options) {
   IoScope scope(kOpen);
-  if (options.create) MakeDirectories(dir);
-  if (std::error_code none; !fs::is_directory(dir, none)) {
-    throw Error(Error::kUsage,
-                "the directory " + dir + " does not exist: make it, or choose another --dir");
-  }
+  RequireDirectory(dir, options.create);
   CheckOptions(options);
   auto store = std::unique_ptr<Store>(new Store(dir, options));
   const bool is_new = !IsThere(DataPath(dir));

@@ -79,6 +79,24 @@ TEST_F(DirectoryTest, DirectoriesThatWereMadeAreRemovedUnlessSomebodyUsesThem) {
   EXPECT_EQ(NamesIn(dir_), std::vector<std::string>{"new"}) << "without the innermost";
 }
 
+TEST_F(DirectoryTest, ADirectoryThatIsNotThereIsRefusedUnlessItMayBeMade) {
+  const auto refusal = [this](const std::string& name) -> std::string {
+    try {
+      RequireDirectory(dir_ + name, false);
+      return "";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      return e.what();
+    }
+  };
+  EXPECT_EQ(refusal(""), "");
+  EXPECT_EQ(refusal("/a"),
+            "the directory " + dir_ + "/a does not exist: make it, or choose another --dir");
+  EXPECT_NE(refusal("/new"), "") << "a file";
+  RequireDirectory(dir_ + "/a", true);
+  EXPECT_EQ(refusal("/a"), "");
+}
+
 // A pipe stands for a device here: root had replaced /dev/null by a file.
 TEST_F(DirectoryTest, NoFileTakesThePlaceOfAPipeOrADevice) {
   const std::string pipe = dir_ + "/pipe";
