@@ -70,6 +70,15 @@ T ParseName(const std::string& option, const std::string& text,
   }
   RefuseName(option, text, accepted);
 }
+// Returns the value, out of `values`, that `name_of` names `text`. So an option accepts the names
+// that reports and settings have.
+template <typename T>
+T ParseName(const std::string& option, const std::string& text, const std::vector<T>& values,
+            const char* (*name_of)(T)) {
+  std::vector<std::pair<std::string, T>> names;
+  for (const T value : values) names.emplace_back(name_of(value), value);
+  return ParseName(option, text, names);
+}
 
 }  // namespace testbed
 

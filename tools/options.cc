@@ -45,14 +45,6 @@ void SetCachePct(const std::string& option, const std::string& text, RunOptions*
   }
 }
 
-const std::vector<std::pair<std::string, Advice>> kFileAdvice = {
-    {"normal", Advice::kNormal}, {"random", Advice::kRandom}, {"sequential", Advice::kSequential}};
-const std::vector<std::pair<std::string, Advice>> kMmapAdvice = {
-    {"normal", Advice::kNormal},
-    {"random", Advice::kRandom},
-    {"sequential", Advice::kSequential},
-    {"willneed", Advice::kWillNeed}};
-
 // Adds the options that name the engine and the directory of its database.
 void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
   app.add_option("--engine", o.engine_name, "Storage engine[@release]; `testbed list` shows them")
@@ -73,10 +65,8 @@ void AddIoOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--io", "MODE",
       "How data files are read: direct, buffered or mmap [buffered, or what the engine has]",
       [&o](auto& option, auto& text) {
-        o.io = ParseName<IoMode>(option, text,
-                                 {{"direct", IoMode::kDirect},
-                                  {"buffered", IoMode::kBuffered},
-                                  {"mmap", IoMode::kMmap}});
+        o.io = ParseName(option, text, {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap},
+                         IoModeName);
       });
   Add(app, "--page-size", "SIZE",
       "Size of a b-tree page or of a block of a sorted run [8k, or what the engine has]",
@@ -93,12 +83,15 @@ void AddIoOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--file-advice", "ADVICE",
       "posix_fadvise of buffered data files: normal, random, sequential [normal]",
       [&o](auto& option, auto& text) {
-        o.engine.file_advice = ParseName(option, text, kFileAdvice);
+        o.engine.file_advice = ParseName(
+            option, text, {Advice::kNormal, Advice::kRandom, Advice::kSequential}, AdviceName);
       });
   Add(app, "--mmap-advice", "ADVICE",
       "madvise of mapped data files: normal, random, sequential, willneed [normal]",
       [&o](auto& option, auto& text) {
-        o.engine.mmap_advice = ParseName(option, text, kMmapAdvice);
+        o.engine.mmap_advice = ParseName(
+            option, text,
+            {Advice::kNormal, Advice::kRandom, Advice::kSequential, Advice::kWillNeed}, AdviceName);
       });
 }
 
@@ -128,10 +121,9 @@ void AddCommitOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--durability", "LEVEL",
       "When a commit is durable: sync (at commit), lazy (within --lazy-interval), none [lazy]",
       [&o](auto& option, auto& text) {
-        o.engine.durability = ParseName<Durability>(option, text,
-                                                    {{"sync", Durability::kSync},
-                                                     {"lazy", Durability::kLazy},
-                                                     {"none", Durability::kNone}});
+        o.engine.durability =
+            ParseName(option, text, {Durability::kSync, Durability::kLazy, Durability::kNone},
+                      DurabilityName);
       });
   Add(app, "--lazy-interval", "MS",
       "Milliseconds within which a lazy commit is durable, if the device keeps up with the syncs "
@@ -218,10 +210,9 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
       "Order of insertion: sequential, random, permuted (the keys of "
       "sequential in random order) [sequential, or what the workload has]",
       [&o](auto& option, auto& text) {
-        o.data.order = ParseName<KeyOrder>(option, text,
-                                           {{"sequential", KeyOrder::kSequential},
-                                            {"random", KeyOrder::kRandom},
-                                            {"permuted", KeyOrder::kPermuted}});
+        o.data.order =
+            ParseName(option, text, {KeyOrder::kSequential, KeyOrder::kRandom, KeyOrder::kPermuted},
+                      KeyOrderName);
       });
   Add(app, "--keys", "FILE",
       "Insert the keys of a file, one a line, in its order; words, places, packages, paths and "
@@ -329,9 +320,8 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
       "What an operation does at its end with the values and scanned keys that it read: touch "
       "(reads a byte in each 64), copy (into the client's own buffer), none [touch]",
       [&o](auto& option, auto& text) {
-        o.consume = ParseName<Consume>(
-            option, text,
-            {{"touch", Consume::kTouch}, {"copy", Consume::kCopy}, {"none", Consume::kNone}});
+        o.consume =
+            ParseName(option, text, {Consume::kTouch, Consume::kCopy, Consume::kNone}, ConsumeName);
       });
   Add(app, "--added-delay", "NS",
       "Slow every operation down by this many nanoseconds of busy waiting inside the timed part, "

@@ -87,9 +87,7 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
       "How the sides share the machine: interleave (alternating slices), duet (both at once), "
       "rounds (whole runs in random order) [interleave for reads without --rate, else rounds]",
       [&o](auto& option, auto& text) {
-        o.way = ParseName<Way>(
-            option, text,
-            {{"interleave", Way::kInterleave}, {"duet", Way::kDuet}, {"rounds", Way::kRounds}});
+        o.way = ParseName(option, text, {Way::kInterleave, Way::kDuet, Way::kRounds}, WayName);
       });
   AddOption(app, "--until", "PERCENT",
             "Largest difference at which rates are called the same; the comparison ends when every "

@@ -172,10 +172,8 @@ void AddMaintenanceOptions(CLI::App* command, MaintenanceArguments* arguments) {
       ->add_option_function<std::string>(
           "--io",
           [a](const std::string& text) {
-            a->io = ParseName<IoMode>("--io", text,
-                                      {{"direct", IoMode::kDirect},
-                                       {"buffered", IoMode::kBuffered},
-                                       {"mmap", IoMode::kMmap}});
+            a->io = ParseName("--io", text, {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap},
+                              IoModeName);
           },
           "How data files are read: direct, buffered or mmap [buffered, or what the engine has]")
       ->type_name("MODE");
