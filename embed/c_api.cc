@@ -135,18 +135,13 @@ EngineOptions OptionsOf(const EngineInfo& info, const char* const* options) {
   std::map<std::string, std::string> words = Words(options);
   const ExtraOptions given(info.name, words, "the option");
   o.create = given.Flag("create", o.create);
-  const std::string io = given.Choice("io", IoModeName(o.io), {"direct", "buffered", "mmap"});
-  for (const IoMode mode : {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap}) {
-    if (io == IoModeName(mode)) o.io = mode;
-  }
+  o.io = given.Choice("io", o.io, {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap}, IoModeName);
   o.page_size = static_cast<uint32_t>(given.Bytes("page_size", o.page_size, 0, 1u << 30));
   o.cache_bytes = given.Bytes("cache_bytes", o.cache_bytes, 0, 1ull << 50);
   o.ram_bytes = given.Bytes("ram_bytes", o.ram_bytes, 0, 1ull << 50);
-  const std::string durability =
-      given.Choice("durability", DurabilityName(o.durability), {"sync", "lazy", "none"});
-  for (const Durability d : {Durability::kSync, Durability::kLazy, Durability::kNone}) {
-    if (durability == DurabilityName(d)) o.durability = d;
-  }
+  o.durability =
+      given.Choice("durability", o.durability,
+                   {Durability::kSync, Durability::kLazy, Durability::kNone}, DurabilityName);
   o.lazy_interval_ms =
       static_cast<uint32_t>(given.Integer("lazy_interval_ms", o.lazy_interval_ms, 1, 3600000));
   if (const auto at = words.find("compression"); at != words.end()) o.compression = at->second;

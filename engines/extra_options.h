@@ -6,6 +6,8 @@
 //   double bits = extra.Number("bloom_bits", 10, 0, 100);
 //   uint64_t bytes = extra.Bytes("write_buffer_size", 64 << 20, 1 << 16, 1ull << 40);
 //   bool level = extra.Choice("compaction_style", "level", {"level", "universal"}) == "level";
+//   IoMode io = extra.Choice("log_io", IoMode::kBuffered, {IoMode::kDirect, IoMode::kBuffered},
+//                            IoModeName);
 #ifndef TESTBED_ENGINES_EXTRA_OPTIONS_H_
 #define TESTBED_ENGINES_EXTRA_OPTIONS_H_
 
@@ -49,6 +51,18 @@ class ExtraOptions {
   uint64_t Bytes(const std::string& name, uint64_t otherwise, uint64_t min, uint64_t max) const;
   std::string Choice(const std::string& name, const std::string& otherwise,
                      const std::vector<std::string>& accepted) const;
+  // Accepts the names that `name_of` gives to the values `accepted`.
+  template <typename T>
+  T Choice(const std::string& name, T otherwise, const std::vector<T>& accepted,
+           const char* (*name_of)(T)) const {
+    std::vector<std::string> names;
+    for (const T value : accepted) names.emplace_back(name_of(value));
+    const std::string given = Choice(name, name_of(otherwise), names);
+    for (const T value : accepted) {
+      if (given == name_of(value)) return value;
+    }
+    return otherwise;
+  }
 
  private:
   // `kind` names in an error what is accepted: "numbers", "whole numbers".

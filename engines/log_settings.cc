@@ -29,21 +29,16 @@ void AddLogOptions(Capabilities* capabilities) {
 
 LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra) {
   LogOptions log;
-  log.mode = extra.Choice("log_io", options.io == IoMode::kDirect ? "direct" : "buffered",
-                          {"direct", "buffered"}) == "direct"
-                 ? IoMode::kDirect
-                 : IoMode::kBuffered;
+  const IoMode usual = options.io == IoMode::kDirect ? IoMode::kDirect : IoMode::kBuffered;
+  log.mode = extra.Choice("log_io", usual, {IoMode::kDirect, IoMode::kBuffered}, IoModeName);
   log.write_size = static_cast<uint32_t>(extra.Bytes("log_write_size", 4096, 512, 8192));
   log.pad = extra.Flag("log_pad", true);
-  log.sync = extra.Choice("log_sync", "fdatasync", {"fdatasync", "dsync"}) == "dsync"
-                 ? LogSync::kDsync
-                 : LogSync::kFdatasync;
-  const std::string space =
-      extra.Choice("log_space", "recycled", {"recycled", "fallocated", "growing", "keep-size"});
-  for (LogSpace s :
-       {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kKeepSize}) {
-    if (space == LogSpaceName(s)) log.space = s;
-  }
+  log.sync = extra.Choice("log_sync", LogSync::kFdatasync, {LogSync::kFdatasync, LogSync::kDsync},
+                          LogSyncName);
+  log.space = extra.Choice(
+      "log_space", LogSpace::kRecycled,
+      {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kKeepSize},
+      LogSpaceName);
   log.prewrite = extra.Flag("log_prewrite", options.durability == Durability::kSync);
   log.uncached = extra.Flag("log_uncached", false);
   // The buffer holds what clients append while a sync keeps the device busy.

@@ -373,12 +373,10 @@ StoreOptions OptionsOf(const EngineOptions& options) {
   o.page_size = options.page_size;
   o.cache_bytes = options.cache_bytes;
   o.durability = options.durability;
-  const std::string torn_page = extra.Choice("torn_page", "doublewrite",
-                                             {"doublewrite", "full_page_image", "atomic", "none"});
-  for (const TornPage way :
-       {TornPage::kDoublewrite, TornPage::kFullPageImage, TornPage::kAtomic, TornPage::kNone}) {
-    if (torn_page == btree::TornPageName(way)) o.torn_page = way;
-  }
+  o.torn_page = extra.Choice(
+      "torn_page", TornPage::kDoublewrite,
+      {TornPage::kDoublewrite, TornPage::kFullPageImage, TornPage::kAtomic, TornPage::kNone},
+      btree::TornPageName);
   o.checkpoint_log_bytes =
       extra.Bytes("checkpoint_log", CheckpointLogBytes(options), 1ull << 20, 1ull << 40);
   o.scan_readahead_bytes = extra.Bytes("scan_readahead", 128ull << 10, 0, 16ull << 20);

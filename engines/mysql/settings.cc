@@ -191,15 +191,6 @@ std::string ServerOption(const EngineOptions& options, const ExtraOptions& extra
   return extra.Choice("server", "mariadb", ServerNames());
 }
 
-Access AccessOption(const ExtraOptions& extra) {
-  const std::string access =
-      extra.Choice("access", "prepared", {"prepared", "select", "handler", "batched"});
-  return access == "prepared"  ? Access::kPrepared
-         : access == "select"  ? Access::kSelect
-         : access == "handler" ? Access::kHandler
-                               : Access::kBatched;
-}
-
 Settings MakeSettingsFor(const EngineOptions& options, Place place) {
   const ExtraOptions extra("mysql", options.extra);
   Settings s;
@@ -210,7 +201,9 @@ Settings MakeSettingsFor(const EngineOptions& options, Place place) {
   s.create = options.create;
   s.replace = options.replace;
   s.guest_of = options.guest_of;
-  s.access = AccessOption(extra);
+  s.access = extra.Choice("access", Access::kPrepared,
+                          {Access::kPrepared, Access::kSelect, Access::kHandler, Access::kBatched},
+                          AccessName);
   s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
   s.schema = SchemaOption(
       "mysql", options,

@@ -25,6 +25,20 @@ TEST(ExtraOptionsTest, AbsentOptionsHaveTheirDefault) {
   EXPECT_EQ(extra.Choice("x", "a", {"b"}), "a");
 }
 
+enum class Shade : uint8_t { kLight, kDark, kNone };
+const char* ShadeName(Shade shade) {
+  return shade == Shade::kLight ? "light" : shade == Shade::kDark ? "dark" : "none";
+}
+Shade ShadeOf(const ExtraOptions& extra) {
+  return extra.Choice("opt", Shade::kNone, {Shade::kLight, Shade::kDark}, ShadeName);
+}
+
+TEST(ExtraOptionsTest, ValuesAreChosenByTheirNames) {
+  const Values given = {{"opt", "dark"}}, values;
+  EXPECT_EQ(ShadeOf(ExtraOptions("e", given)), Shade::kDark);
+  EXPECT_EQ(ShadeOf(ExtraOptions("e", values)), Shade::kNone) << "the default need not be accepted";
+}
+
 TEST(ExtraOptionsTest, SizesTakeUnitsOf1024) {
   const std::map<std::string, uint64_t> sizes = {
       {"0", 0},           {"4096", 4096},     {"512B", 512},        {"4k", 4096},
@@ -113,6 +127,7 @@ TEST(ExtraOptionsTest, RefusesValuesOfTheWrongForm) {
       "numbers from 0.001 to 1000000000");
   ExpectRefused("yes", [](const ExtraOptions& e) { e.Flag("opt", true); });
   ExpectRefused("c", [](const ExtraOptions& e) { e.Choice("opt", "a", {"a", "b"}); });
+  ExpectRefused("none", [](const ExtraOptions& e) { ShadeOf(e); }, "it accepts light, dark");
 }
 
 }  // namespace
