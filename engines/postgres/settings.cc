@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "device/error.h"
-#include "device/lower_case.h"
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
 #include "engines/postgres/target.h"
@@ -56,36 +55,15 @@ constexpr std::string_view kOwn[] = {"shared_buffers",
   RefuseEngineOption("postgres", option, value, why);
 }
 
-// Returns the name of the server option "name=value" in small letters, and with an underscore in
-// place of each hyphen.
-std::string NameOf(const std::string& option) {
-  std::string name = option.substr(0, option.find('='));
-  for (char& c : name) c = c == '-' ? '_' : LowerCase(c);
-  return name;
-}
-
-// Splits "name=value;name=value" into options for the server, whose names are as NameOf returns
-// them. Throws Error (kUsage) for an option that the run decides, and for a part that is no
-// "name=value".
+// Returns the options for the server that server_option has, with the names that PostgreSQL gives
+// them. Throws Error (kUsage) as ParseServerOptions does.
 std::vector<std::string> ServerOptions(const std::string& text) {
-  std::vector<std::string> all;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(';', at), text.size());
-    const std::string part = text.substr(at, end - at);
-    at = end + 1;
-    const size_t equals = part.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      Refuse("server_option", part,
-             "it takes NAME=VALUE of the server's configuration, such as bgwriter_delay=10ms");
-    }
-    const std::string name = NameOf(part);
-    if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) {
-      Refuse("server_option", part,
-             "the run's own options or --engine-option of that name decide it");
-    }
-    all.push_back(name + part.substr(equals));
-  }
-  return all;
+  return ParseServerOptions(
+      "postgres", text, '_',
+      "it takes NAME=VALUE of the server's configuration, such as bgwriter_delay=10ms",
+      [](std::string_view name) {
+        return std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn);
+      });
 }
 
 // Only a private server can honour these options.

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "device/error.h"
-#include "device/lower_case.h"
 #include "engines/log_settings.h"
+#include "engines/sql/server_options.h"
 
 namespace testbed::mariadb {
 namespace {
@@ -234,26 +234,11 @@ std::vector<std::string> SharedArguments(const EngineOptions& options, const Siz
 
 std::vector<std::string> ServerOptions(const std::string& engine, const std::string& text,
                                        std::span<const std::string_view> own) {
-  std::vector<std::string> all;
-  const auto refuse = [&](const std::string& part, const std::string& why) {
-    throw Error(Error::kUsage, fmt::format("{} cannot honour --engine-option server_option={}: {}",
-                                           engine, part, why));
-  };
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(';', at), text.size());
-    const std::string part = text.substr(at, end - at);
-    at = end + 1;
-    const size_t equals = part.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      refuse(part, "it takes NAME=VALUE of a server's option, such as innodb_sync_spin_loops=0");
-    }
-    std::string name = part.substr(0, equals);
-    for (char& c : name) c = c == '_' ? '-' : LowerCase(c);
-    if (Means(kOwn, name) || Means(own, name)) {
-      refuse(part, "the run's own options or --engine-option of that name decide it");
-    }
-    all.push_back("--" + name + part.substr(equals));
-  }
+  std::vector<std::string> all = ParseServerOptions(
+      engine, text, '-',
+      "it takes NAME=VALUE of a server's option, such as innodb_sync_spin_loops=0",
+      [own](std::string_view name) { return Means(kOwn, name) || Means(own, name); });
+  for (std::string& option : all) option.insert(0, "--");
   return all;
 }
 

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
+#include <algorithm>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "engines/extra_options.h"
 
 namespace testbed {
@@ -45,6 +46,28 @@ std::pair<std::string, std::string> LostAddressMeaning() {
   return {"lost_address",
           "end, next: where one of several addresses of connect is lost, the run ends, or its "
           "clients go on at the next address (end)"};
+}
+
+std::vector<std::string> ParseServerOptions(
+    const std::string& engine, const std::string& text, char joint, const std::string& takes,
+    const std::function<bool(std::string_view name)>& is_own) {
+  constexpr char kName[] = "server_option";
+  std::vector<std::string> all;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(';', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    at = end + 1;
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) RefuseEngineOption(engine, kName, part, takes);
+    std::string name = part.substr(0, equals);
+    for (char& c : name) c = c == '-' || c == '_' ? joint : LowerCase(c);
+    if (is_own(name)) {
+      RefuseEngineOption(engine, kName, part,
+                         "the run's own options or --engine-option of that name decide it");
+    }
+    all.push_back(name + part.substr(equals));
+  }
+  return all;
 }
 
 void RefuseBesideConnect(const std::string& engine, const EngineOptions& options,

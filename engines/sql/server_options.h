@@ -7,7 +7,9 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engines/engine.h"
 
@@ -31,6 +33,14 @@ bool LostAddressOption(const std::string& engine, const EngineOptions& options, 
 
 // Returns the name and the meaning of `lost_address` for Capabilities::extra_options.
 std::pair<std::string, std::string> LostAddressMeaning();
+
+// Returns the settings of `text`, the value "name=value;name=value" of the option `server_option`.
+// Their names are in small letters, and have `joint` in place of each hyphen and underscore, since
+// servers take the two for the same. Throws Error (kUsage) for a part that is no "name=value", with
+// `takes` as what is accepted, and for a name that `is_own` calls one that the run decides.
+std::vector<std::string> ParseServerOptions(
+    const std::string& engine, const std::string& text, char joint, const std::string& takes,
+    const std::function<bool(std::string_view name)>& is_own);
 
 // Throws Error (kUsage) when one of the options `names` is given together with `connect`.
 void RefuseBesideConnect(const std::string& engine, const EngineOptions& options,

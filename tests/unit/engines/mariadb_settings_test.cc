@@ -7,15 +7,18 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "device/error.h"
+#include "engines/sql/server_options.h"
 
 namespace testbed {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
@@ -43,6 +46,30 @@ std::string Refusal(const std::vector<std::string>& given,
     return error.what();
   }
   return "";
+}
+
+TEST(ServerOptionsTest, NamesHaveOneSpellingWhateverTheirHyphensAndLetters) {
+  const auto parse = [](const std::string& text, char joint) {
+    return ParseServerOptions("mysql", text, joint, "it takes NAME=VALUE",
+                              [](std::string_view name) { return name == "data-dir"; });
+  };
+  EXPECT_THAT(parse("Log_Bin-Index=A-b_C;x=", '-'), ElementsAre("log-bin-index=A-b_C", "x="));
+  EXPECT_THAT(parse("Log_Bin-Index=A-b_C", '_'), ElementsAre("log_bin_index=A-b_C"));
+  for (const auto& [text, why] : std::map<std::string, std::string>{
+           {"x=1;Data_Dir=/tmp",
+            "server_option=Data_Dir=/tmp: the run's own options or --engine-option of that name "
+            "decide it"},
+           {"x=1;y", "server_option=y: it takes NAME=VALUE"},
+           {"=1", "server_option==1: it takes NAME=VALUE"},
+           {"x=1;", "server_option=: it takes NAME=VALUE"}}) {
+    try {
+      parse(text, '-');
+      ADD_FAILURE() << text << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kUsage);
+      EXPECT_EQ(error.what(), "mysql cannot honour --engine-option " + why);
+    }
+  }
 }
 
 TEST(MariadbSettingsTest, AnOptionIsTakenByItsWholeNameAlone) {
