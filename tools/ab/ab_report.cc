@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "tools/ab/measured_time.h"
 #include "tools/command/command_words.h"
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
@@ -50,11 +51,9 @@ std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answ
   if (!few || words.empty() || document.at("partial") || !document.at("errors").empty()) return "";
   std::vector<std::string> command = WithoutOption(words, "--loads");
   if (const double each = document.value("seconds_per_load", 0.0); each > 0) {
-    // The next loads may take longer than the loads so far.
-    constexpr double kSpare = 1.25;
     command = WithoutOption(command, "--time");
     command.insert(command.end(),
-                   {"--time", fmt::format("{:.0f}s", std::ceil(kSpare * kLoads * each))});
+                   {"--time", fmt::format("{:.0f}s", std::ceil(WithSpareTime(kLoads * each)))});
   }
   command.insert(command.end(), {"--loads", std::to_string(kLoads)});
   return fmt::format("{} loads of each side would be enough, where they agree:\n  testbed {}\n",

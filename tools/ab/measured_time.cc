@@ -60,7 +60,6 @@ std::vector<double> PairsOf(const Blocks& blocks, const std::string& first,
 
 std::optional<RatioSpread> SpreadOfSide(const std::map<int, Blocks>& loads,
                                         const std::string& first, const std::string& side) {
-  constexpr size_t kLeastLoads = 3;
   std::vector<double> values, of_pairs, explained;
   for (const auto& [load, blocks] : loads) {
     const std::vector<double> pairs = PairsOf(blocks, first, side);
@@ -69,23 +68,21 @@ std::optional<RatioSpread> SpreadOfSide(const std::map<int, Blocks>& loads,
     of_pairs.push_back(VarianceOf(pairs));
     explained.push_back(of_pairs.back() / static_cast<double>(pairs.size()));
   }
-  if (values.size() < kLeastLoads) return std::nullopt;
+  if (values.size() < size_t{kLeastLoads}) return std::nullopt;
   return RatioSpread{MeanOf(of_pairs), std::max(0.0, VarianceOf(values) - MeanOf(explained))};
 }
 
 // Returns the --time in which the loads that an answer needs fit. A load in slices is measured the
-// longer, the more time there is, so the time is found by iteration.
+// longer, the more time there is, so the time is found by iteration. The length of a run in rounds
+// follows from --time, too, which is another use of the spare time.
 double NeededSeconds(const AbOptions& options, const LoadTimes& times) {
-  // The next loads may take longer than the loads so far. The length of a run in rounds follows
-  // from --time, too.
-  constexpr double kSpare = 1.25;
   AbOptions longer = options;
   double needed = options.seconds();
   for (int i = 0; i < 20; ++i) {
     longer.time = needed;
     needed = std::max(needed, kLeastLoads * NextLoadSeconds(longer, times));
   }
-  return kSpare * needed;
+  return WithSpareTime(needed);
 }
 
 std::string ShortSeconds(double seconds) {

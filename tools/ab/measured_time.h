@@ -26,7 +26,7 @@ struct RatioSpread {
 };
 
 // Returns the spread of the samples of a comparison in slices (docs/results.md). Returns nothing
-// when fewer than three loads have two pairs of blocks each.
+// when fewer than kLeastLoads loads (statistics/comparison.h) have two pairs of blocks each.
 std::optional<RatioSpread> SpreadOf(const nlohmann::json& samples);
 
 // Returns the length of the warm-up, in seconds, before slices of `seconds` are kept.
@@ -49,6 +49,10 @@ struct LoadTimes {
   double measured_seconds = 0;  // time of the slices, including warm-ups; 0 in rounds
   std::optional<RatioSpread> spread;
 };
+
+// Returns the --time in which loads fit that should take `seconds`: the next loads may take longer
+// than the loads so far.
+inline double WithSpareTime(double seconds) { return 1.25 * seconds; }
 
 // Returns the seconds that another load will take. They are the mean of the loads so far; in
 // slices, the measured part is replaced by the one that is planned. With --loads the slices fill
