@@ -32,7 +32,6 @@ Weighted WeightedMeanOf(const std::vector<Weighted>& values) {
 // of paired loads have a value of each side at the same place.
 struct Load {
   std::array<std::vector<Weighted>, 2> values;
-  bool sliced = false;
 };
 
 // The samples sorted into loads. Samples of the same slice are averaged: an ABBA block may have two
@@ -73,10 +72,11 @@ class Loads {
   void Add(const Cells& cells, Pairing pairing) {
     Load load;
     const bool paired = pairing == Pairing::kLoads;
-    load.sliced = paired && std::any_of(cells.begin(), cells.end(),
-                                        [](const auto& cell) { return cell.first.second >= 0; });
+    const bool sliced = paired && std::any_of(cells.begin(), cells.end(), [](const auto& cell) {
+                          return cell.first.second >= 0;
+                        });
     for (const auto& [key, cell] : cells) {
-      if (load.sliced && (cell[kA].empty() || cell[kB].empty())) {
+      if (sliced && (cell[kA].empty() || cell[kB].empty())) {
         left_out_ += static_cast<int>(cell[kA].size() + cell[kB].size());
         continue;
       }
@@ -96,19 +96,6 @@ class Loads {
   int left_out_ = 0;
 };
 
-// Returns the variance of the mean of these values, estimated from their spread; NaN for fewer than
-// two values.
-double WithinVariance(const std::vector<double>& values) {
-  if (values.size() < 2) return kUnknownValue;
-  return VarianceOf(values) / static_cast<double>(values.size());
-}
-
-std::vector<double> Scaled(const std::vector<Weighted>& values, double scale) {
-  std::vector<double> scaled;
-  for (const Weighted& v : values) scaled.push_back(v.value / scale);
-  return scaled;
-}
-
 StandardErrors ErrorsOf(const Answer& answer) {
   return {StandardError{answer.standard_error, answer.freedom},
           StandardError{answer.pooled_error, answer.pooled_freedom}};
@@ -119,19 +106,11 @@ struct Estimated {
   double center = kUnknownValue;
   double variance = kUnknownValue;  // variance of the center
   double freedom = 0;
-  double within = kUnknownValue;  // the part of `variance` that comes from slices and runs
-  double rounding = 0;            // Answer::rounding
-  StandardError pooled;           // Answer::pooled_error
+  double rounding = 0;                           // Answer::rounding
+  StandardError pooled;                          // Answer::pooled_error
   std::optional<std::array<double, 2>> spreads;  // Answer::spreads
   std::array<double, 2> means = {kUnknownValue, kUnknownValue};
 };
-
-double MeanOfKnown(const std::vector<double>& values) {
-  std::vector<double> known;
-  std::copy_if(values.begin(), values.end(), std::back_inserter(known),
-               [](double v) { return std::isfinite(v); });
-  return known.empty() ? kUnknownValue : MeanOf(known);
-}
 
 class Estimator {
  public:
@@ -183,9 +162,6 @@ class Estimator {
     const double exact = unit_ * kSumError;
     return exact * exact + (AllAlike(side) ? 0 : step_ * step_ / 4);
   }
-  double ScaleOf(const std::vector<Weighted>& values) const {
-    return ratio_ ? WeightedMeanOf(values).value : 1;
-  }
 
   const std::vector<Load>& loads_;
   std::array<std::vector<double>, 2> of_load_;  // means of the loads, or their logarithms
@@ -199,41 +175,23 @@ Estimated Estimator::Paired() const {
   const size_t n = loads_.size();
   e.freedom = static_cast<double>(n) - 1;
   if (n < 2) return e;
-  std::vector<double> effects, within;
-  for (size_t i = 0; i < n; ++i) {
-    effects.push_back(of_load_[kB][i] - of_load_[kA][i]);
-    const std::vector<double> a = Scaled(loads_[i].values[kA], ScaleOf(loads_[i].values[kA]));
-    const std::vector<double> b = Scaled(loads_[i].values[kB], ScaleOf(loads_[i].values[kB]));
-    if (!loads_[i].sliced) {
-      within.push_back(WithinVariance(a) + WithinVariance(b));
-      continue;
-    }
-    std::vector<double> rest;  // differences from the ratio of the load, to first order
-    for (size_t k = 0; k < a.size(); ++k) rest.push_back(b[k] - a[k]);
-    within.push_back(WithinVariance(rest));
-  }
-  const auto count = static_cast<double>(n);
-  e.variance = std::max(VarianceOf(effects), LeastVariance(kA) + LeastVariance(kB)) / count;
-  e.within = MeanOfKnown(within) / count;
+  std::vector<double> effects;
+  for (size_t i = 0; i < n; ++i) effects.push_back(of_load_[kB][i] - of_load_[kA][i]);
+  e.variance =
+      std::max(VarianceOf(effects), LeastVariance(kA) + LeastVariance(kB)) / static_cast<double>(n);
   return e;
 }
 
 Estimated Estimator::Welch() const {
   Estimated e = Means();
   if (of_load_[kA].size() < 2 || of_load_[kB].size() < 2) return e;
-  e.variance = e.within = 0;
+  e.variance = 0;
   std::array<double, 2> spreads = {0, 0}, loads = {0, 0};
   for (Side side : {kA, kB}) {
     const auto n = static_cast<double>(of_load_[side].size());
     loads[side] = n;
     spreads[side] = std::max(VarianceOf(of_load_[side]), LeastVariance(side));
-    std::vector<double> within;
-    for (const Load& load : loads_) {
-      const std::vector<Weighted>& values = load.values[side];
-      if (!values.empty()) within.push_back(WithinVariance(Scaled(values, ScaleOf(values))));
-    }
     e.variance += spreads[side] / n;
-    e.within += MeanOfKnown(within) / n;
   }
   const StandardErrors errors = UnpairedErrors(spreads, loads);
   e.freedom = errors[0].freedom;
@@ -391,7 +349,6 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
     answer.spreads = e.spreads;
     answer.pooled_error = e.pooled.error;
     answer.pooled_freedom = e.pooled.freedom;
-    answer.within_share = std::clamp(e.within / e.variance, 0.0, 1.0);
     if (std::min(answer.loads_a, answer.loads_b) >= kLeastLoads) Test(&answer);
   }
   answer = AtLevel(answer, options.alpha);

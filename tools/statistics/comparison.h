@@ -124,9 +124,6 @@ struct Answer {
   double alpha = 0.05, margin = 0.02;
   int loads_a = 0, loads_b = 0;  // loads that the answer is from; pairs: equal
   int left_out = 0;  // samples that are missing, have no partner, or are later than the last look
-  // The share of the variance that comes from slices and runs, not from loads: longer loads would
-  // lessen this share, whereas more loads lessen the whole variance. NaN when it is not known.
-  double within_share = kUnknownValue;
   // The further loads that would answer the question, if they are like those seen. Nothing when the
   // question is answered, or when kMostForecastLoads loads (with `sequential`, the loads of the
   // last look) would not answer it. seconds is 0 when seconds_per_load is.
