@@ -19,7 +19,6 @@ Exit code 0 when nothing was lost, 1 when something was, or a program failed, 2 
 import argparse
 import contextlib
 import json
-import os
 import pathlib
 import re
 import shutil

@@ -37,7 +37,6 @@ class BpfAssembler {
     kEq = BPF_JEQ,
     kNe = BPF_JNE,
     kLess = BPF_JLT,
-    kLessEq = BPF_JLE,
     kGreater = BPF_JGT,
     kGreaterEq = BPF_JGE,
     kAnyBit = BPF_JSET,
@@ -47,8 +46,6 @@ class BpfAssembler {
     kSub = BPF_SUB,
     kMul = BPF_MUL,
     kAnd = BPF_AND,
-    kOr = BPF_OR,
-    kShiftLeft = BPF_LSH,
     kShiftRight = BPF_RSH,
   };
   struct Label {

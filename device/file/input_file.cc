@@ -152,8 +152,6 @@ InputStream::Buffer::int_type InputStream::Buffer::underflow() {
   return traits_type::to_int_type(bytes_[0]);
 }
 
-std::string ReadStandardInput(uint64_t most) {
-  return InputFile(InputFile::Standard{}).ReadAll(most);
-}
+std::string ReadStandardInput() { return InputFile(InputFile::Standard{}).ReadAll(); }
 
 }  // namespace testbed

@@ -91,9 +91,9 @@ class InputStream : public std::istream {
   Buffer buffer_;
 };
 
-// Returns the text of standard input. Throws Error (kUsage) when that is more than `most` bytes,
-// and Stopped at a request to stop.
-std::string ReadStandardInput(uint64_t most = kMostDocumentBytes);
+// Returns the text of standard input, a document. Throws Error (kUsage) when that is more than
+// kMostDocumentBytes, and Stopped at a request to stop.
+std::string ReadStandardInput();
 
 }  // namespace testbed
 

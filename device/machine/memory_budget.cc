@@ -290,7 +290,6 @@ MemoryParts MemoryBudget::Parts(uint64_t engine_cache) const {
   const uint64_t process = usage.anon + usage.shmem;
   parts.limit = usage.limit;
   parts.engine_cache = std::min(engine_cache, process);
-  parts.engine_cache_untouched = engine_cache - parts.engine_cache;
   parts.process_other = process - parts.engine_cache;
   parts.page_cache = usage.file;
   parts.kernel = usage.kernel;

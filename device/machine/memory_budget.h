@@ -82,7 +82,8 @@ std::optional<ProcessMemory> ReadProcessMemory(pid_t pid);
 // and not a tautology.
 struct MemoryParts {
   uint64_t limit = 0;
-  uint64_t engine_cache = 0;   // as the engine counts it, but at most anon + shmem of the group
+  uint64_t engine_cache = 0;   // as the engine counts it, but at most anon + shmem of the group:
+                               // the rest is not touched yet, or lies in the page cache
   uint64_t process_other = 0;  // the processes' other memory: anon + shmem - engine_cache
   uint64_t page_cache = 0;
   uint64_t kernel = 0;
@@ -97,8 +98,6 @@ struct MemoryParts {
   // the group. It is above 0 by the memory that the processes touched before they entered the
   // group. It is nothing when a page table could not be read.
   std::optional<int64_t> process_check;
-  // This is cache that the engine counts but has not touched yet, or keeps in the page cache.
-  uint64_t engine_cache_untouched = 0;
 };
 
 class MemoryBudget {

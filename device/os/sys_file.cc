@@ -151,9 +151,8 @@ std::vector<Mount> ReadMounts(const std::string& prefix) {
     const std::vector<std::string> words = SplitWords(line);
     const auto dash = std::find(words.begin(), words.end(), "-");
     if (dash - words.begin() < 6 || words.end() - dash < 4) continue;
-    mounts.push_back({words[2], UndoEscapes(words[3]), UndoEscapes(words[4]), dash[1],
-                      UndoEscapes(dash[2]), words[5] + "," + dash[3],
-                      std::strtoull(words[0].c_str(), nullptr, 10)});
+    mounts.push_back({UndoEscapes(words[3]), UndoEscapes(words[4]), dash[1], UndoEscapes(dash[2]),
+                      words[5] + "," + dash[3], std::strtoull(words[0].c_str(), nullptr, 10)});
   }
   return mounts;
 }

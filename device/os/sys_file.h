@@ -37,8 +37,7 @@ std::vector<std::string> SplitWords(std::string_view text);
 
 // A Mount is a line of /proc/self/mountinfo, with its escapes undone.
 struct Mount {
-  std::string device_numbers;  // "254:0"
-  std::string root;            // the part of the file system that is mounted
+  std::string root;  // the part of the file system that is mounted
   std::string point;
   std::string type;    // "ext4"
   std::string source;  // "/dev/vda"

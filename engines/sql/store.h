@@ -46,7 +46,7 @@ class SqlStore {
   // `made` is not empty, it is called after a table or an index was made. `addresses` is at least
   // 1.
   SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std::string schema,
-           SqlLimits limits, ConnectTo connect, std::function<void()> made, size_t addresses = 1);
+           SqlLimits limits, ConnectTo connect, std::function<void()> made, size_t addresses);
 
   TableId OpenTable(const std::string& table);
   TableId OpenIndex(const std::string& index, TableId table, const std::vector<IndexPart>& parts);

@@ -136,14 +136,15 @@ std::optional<Times> TimesOf(const std::vector<ReadTrial>& trials) {
 }  // namespace
 
 PagePopularity::PagePopularity(const std::function<uint64_t()>& draw, uint64_t rows,
-                               double rows_per_page, uint64_t samples) {
+                               double rows_per_page) {
+  constexpr uint64_t kSamples = 400000;
   std::unordered_map<uint64_t, uint64_t> drawn;
-  for (uint64_t i = 0; i < samples; ++i) {
+  for (uint64_t i = 0; i < kSamples; ++i) {
     ++drawn[static_cast<uint64_t>(static_cast<double>(draw()) / rows_per_page)];
   }
   std::map<uint64_t, uint64_t> pages_by_count;
   for (const auto& [page, count] : drawn) ++pages_by_count[count];
-  const double n = static_cast<double>(samples);
+  const double n = static_cast<double>(kSamples);
   const double pages = std::max(1.0, static_cast<double>(rows) / rows_per_page);
   const double unseen_pages = std::max(0.0, pages - static_cast<double>(drawn.size()));
   const auto once = pages_by_count.find(1);

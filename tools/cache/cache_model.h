@@ -31,11 +31,10 @@ class PagePopularity {
     double share;  // share of all accesses that goes to each page of the class
     double pages;  // number of pages in the class
   };
-  // Estimates the distribution from `samples` calls of draw(), which returns the number of an
+  // Estimates the distribution from 400,000 calls of draw(), which returns the number of an
   // accessed row. Each page holds `rows_per_page` neighbouring rows. The pages that were never
   // drawn share the probability that the Good-Turing estimate leaves for them.
-  PagePopularity(const std::function<uint64_t()>& draw, uint64_t rows, double rows_per_page,
-                 uint64_t samples = 400000);
+  PagePopularity(const std::function<uint64_t()>& draw, uint64_t rows, double rows_per_page);
   // Returns a distribution in which `hot_pages` of the pages get the share `hot_share` of all
   // accesses, and the other pages get the rest; within both parts all pages are alike.
   static PagePopularity Even(double pages, double hot_pages, double hot_share);

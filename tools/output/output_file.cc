@@ -275,11 +275,11 @@ void CheckOutputFile(const std::string& option, const std::string& path, const I
   CheckOutputFiles({{option, path}}, in_use);
 }
 
-void CheckOutputDirectory(const std::string& option, const std::string& path, const InUse& in_use) {
+void CheckOutputDirectory(const std::string& option, const std::string& path) {
   if (path.empty()) return;
   OutputFile directory = {option, path};
   while (directory.path.size() > 1 && directory.path.back() == '/') directory.path.pop_back();
-  CheckUse(directory, FollowedOrRefuse(directory), in_use);
+  (void)FollowedOrRefuse(directory);
   std::error_code unknown;
   if (fs::is_directory(path, unknown)) return;
   if (fs::exists(path, unknown)) {

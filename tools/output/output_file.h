@@ -80,11 +80,10 @@ void WriteThenSay(const std::vector<OutputFile>& files, const std::string& said)
 void CheckOutputFile(const std::string& option, const std::string& path, const InUse& in_use = {});
 void WriteOutputFile(const std::string& option, const std::string& path, const std::string& text);
 
-// Checks a directory that outputs are to be written to. Throws Error (kUsage) when it is in use,
-// when a symbolic link to it is refused as by CheckOutputPlaces, or when it is no directory and
-// could not be made. Does nothing for an empty path.
-void CheckOutputDirectory(const std::string& option, const std::string& path,
-                          const InUse& in_use = {});
+// Checks a directory that outputs are to be written to. Throws Error (kUsage) when a symbolic link
+// to it is refused as by CheckOutputPlaces, or when it is no directory and could not be made. Does
+// nothing for an empty path.
+void CheckOutputDirectory(const std::string& option, const std::string& path);
 // Makes the directory, and those above it, unless it is there. Follows no symbolic link that
 // CheckOutputPlaces refuses. Throws Error (kUsage).
 void MakeOutputDirectory(const std::string& option, const std::string& path);

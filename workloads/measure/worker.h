@@ -133,8 +133,7 @@ void AddUndone(const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult*
 class IntervalSampler {
  public:
   // With `keeps_buckets` each interval gets its histogram (Interval::latency_ns).
-  explicit IntervalSampler(const std::vector<std::unique_ptr<Worker>>& workers,
-                           bool keeps_buckets = false)
+  IntervalSampler(const std::vector<std::unique_ptr<Worker>>& workers, bool keeps_buckets)
       : workers_(workers), keeps_buckets_(keeps_buckets) {}
   // Returns the operations of the interval that ends `seconds` after the phase's start.
   Interval Sample(double seconds);
