@@ -9,6 +9,8 @@
 // or write puts the database out of service until it is opened again, and so does an exception
 // inside the gate. The write of a node that finds the disk full does not: the node stays dirty, and
 // the thread that needs the room gets the error. A log that finds the disk full does.
+//
+// A Store is thread-safe. A StoreClient belongs to one thread.
 #ifndef TESTBED_ENGINES_FRACTAL_STORE_H_
 #define TESTBED_ENGINES_FRACTAL_STORE_H_
 
@@ -114,15 +116,18 @@ class Store {
   void ResizeCache(uint64_t bytes);
 
   const StoreOptions& options() const { return options_; }
+  // What it points to stays owned by the store.
   const RecoveryReport& recovery() const { return recovery_; }
   Cache* cache() const { return cache_.get(); }
   Log* log() const { return log_.get(); }
   const TreeCounters& tree_counters() const { return tree_counters_; }
   BlockTable::Sizes sizes() const { return table_->sizes(); }
-  uint64_t checkpoints() const { return checkpoints_.load(); }
+  uint64_t checkpoints() const { return checkpoints_.load(); }  // those since it was opened
+  // Returns the bytes of messages above which a root is flushed. They follow from the sizes of
+  // nodes and cache, and from the number of tables.
   uint64_t root_limit() const { return root_limit_.load(); }
-  uint32_t height() const;  // height of the highest tree
-  uint64_t FileBytes() const { return file_->Size(); }
+  uint32_t height() const;                              // height of the highest tree
+  uint64_t FileBytes() const { return file_->Size(); }  // length of the data file
   // Reads are those of all clients, including clients that have ended, or those of the cleaner.
   struct Reads {
     uint64_t requests = 0, missed = 0, reads = 0, header_reads = 0, bytes = 0;
@@ -227,7 +232,8 @@ class StoreClient {
   // The rows have no more than StoreOptions::transaction_bytes of messages. Throws Error when the
   // commit failed.
   void Commit(std::span<const RowWrite> operations);
-  // Returns whether the table has a committed row of that key; if so, sets *value.
+  // Returns whether the table has a committed row of that key; if so, sets *value. Throws Error
+  // when a read fails or a node is damaged.
   bool Get(const Tree* tree, std::string_view key, std::string* value);
   // Copies the basement of the table that `bound` and `key` name (Tree::Bound).
   void CopyBasement(const Tree* tree, Tree::Bound bound, std::string_view key, BasementCopy* copy);

@@ -76,10 +76,13 @@ class Server {
     }
   }
 
+  // Returns the table's id, and makes a table that is missing, durably. Throws Error.
   TableId OpenTable(const std::string& table);
+  // Does the same for an index of a table, on which all sessions close their HANDLERs.
   TableId OpenIndex(const std::string& index, TableId table, const std::vector<IndexPart>& parts);
+  // Throws Error (kUsage) for an id that neither function has returned.
   TableInfo Table(TableId table) const;
-
+  // A session joins before it opens a HANDLER, and leaves before it is destroyed.
   void Join(HandlerOwner* session);
   void Leave(HandlerOwner* session);
 
@@ -93,6 +96,7 @@ class Server {
   // these changes. When no session writes meanwhile, no page is dirty afterwards.
   void WriteAll();
   void Settle();  // calls WriteAll when the purge of old rows is done or makes no progress
+  // Returns when the buffer pool has its new size, in whole MiB. Throws what ResizePool throws.
   void Resize(uint64_t bytes);
 
   std::map<std::string, uint64_t> Status();  // numbers of SHOW GLOBAL STATUS, without "Innodb_"

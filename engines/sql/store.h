@@ -48,13 +48,21 @@ class SqlStore {
   SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std::string schema,
            SqlLimits limits, ConnectTo connect, std::function<void()> made, size_t addresses);
 
+  // Returns the table's id, and makes the table when the server has none. Throws Error: kUsage for
+  // a name that the server cannot have, and what a statement throws.
   TableId OpenTable(const std::string& table);
+  // Returns the id of an index of the table, and makes the index when the server has none. Waits
+  // until no session has a turn (Join). Throws Error: kUsage as OpenTable, for an index of an index
+  // and for parts of 0 or more than 255 bytes; and what a statement throws.
   TableId OpenIndex(const std::string& index, TableId table, const std::vector<IndexPart>& parts);
+  // Returns what statements on the table or index need. Throws Error (kUsage) for an id that
+  // neither function has returned.
   SqlTable Table(TableId table) const;
   // Returns the tables that were opened, without the indexes, as statements name them.
   std::vector<std::string> TableNames() const;
 
   size_t addresses() const { return addresses_; }
+  // Makes a connection of the caller's own. Throws what ConnectTo throws.
   std::unique_ptr<SqlConnection> Connect(size_t address = 0) const { return connect_(address); }
   // Connects to *address. If sessions go on at other addresses, passes over addresses that are lost
   // or that do not accept a connection, and sets *address to the one that does.

@@ -43,8 +43,10 @@ class Connection;
 class CacheShares {
  public:
   explicit CacheShares(uint64_t bytes) : bytes_(bytes) {}
+  // Changes the size of the whole cache. A connection in a call gets its new share with the next.
   void SetBytes(uint64_t bytes);
   uint64_t bytes() const;
+  // A connection calls Add and Remove at its begin and end. It stays owned by the caller.
   void Add(Connection* connection);
   void Remove(Connection* connection);
   // Counts calls of `connection`, whose mutex the caller holds. Divides the cache anew when the set
@@ -52,6 +54,7 @@ class CacheShares {
   void Note(Connection* connection);
   // Returns a number that changes with each division.
   uint32_t division() const { return division_.load(std::memory_order_relaxed); }
+  // Returns the bytes of a connection; 0 when it is not in use.
   uint64_t ShareOf(const Connection& connection) const;
 
  private:

@@ -52,6 +52,7 @@ class Database {
   const Settings& settings() const { return settings_; }
   CacheShares& shares() { return shares_; }
   Vfs& vfs() { return *vfs_; }
+  // Returns how many commits were made since the database was opened.
   uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
   // Returns the value of a PRAGMA on the connection that writes.
   std::string Pragma(const std::string& name);

@@ -24,16 +24,17 @@ namespace testbed::btree {
 class CompressedCache {
  public:
   static constexpr size_t kParts = 8;  // each part has an equal share of the budget
-  // `bytes` is the memory budget.
+  // `bytes` is the memory budget. Throws std::bad_alloc.
   explicit CompressedCache(uint64_t bytes) { Resize(bytes); }
 
   // Copies the compressed page to `to`, which must have room for a page. Returns false when the
-  // cache does not have the page.
+  // cache does not have the page. Counts a request and, if it has, a hit.
   bool Get(PageId id, char* to);
   // Adds or replaces a page. A page that is too long for the ring is not added.
   void Put(PageId id, std::string_view stored);
   // Replaces a page that the cache has; does nothing for another page.
   void Replace(PageId id, std::string_view stored);
+  // Removes the page, if the cache has it. Its bytes stay in the ring until the ring comes round.
   void Erase(PageId id);
   // Changes the memory budget, and keeps the youngest pages. Throws std::bad_alloc; each part of
   // the cache then has its old size or the new one.
@@ -46,6 +47,8 @@ class CompressedCache {
     uint64_t memory = 0;  // bytes that were touched: of the ring up to its youngest record, and
                           // of the index
   };
+  // Returns the sum over the parts, each of them as it was at a moment of its own. Requests and
+  // hits are those since the cache was made.
   Counters Count() const;
 
  private:

@@ -37,17 +37,22 @@ struct BlockPlace {
 };
 
 // FreeSpace holds the free ranges of the data file. It allocates by best fit, the lowest range
-// among equal ones, and joins neighbours when a range is freed.
+// among equal ones, and joins neighbours when a range is freed. Not thread-safe: its BlockTable
+// locks it.
 class FreeSpace {
  public:
+  // The first `end` bytes of the file are never given out.
   explicit FreeSpace(uint64_t end) : end_(end) {}
+  // Returns the offset of a range that is in use from now on, at the end of the file when no free
+  // range is long enough.
   uint64_t Allocate(uint64_t bytes);
+  // Takes back a range in use. At the end of the file it lowers end().
   void Free(uint64_t offset, uint64_t bytes);
   // Takes a range out of the free space because a table that is being loaded uses it. Returns false
   // when the range is not free.
   bool Reserve(uint64_t offset, uint64_t bytes);
-  uint64_t end() const { return end_; }  // end of the last range that was ever given out
-  uint64_t free_bytes() const { return free_bytes_; }
+  uint64_t end() const { return end_; }                // end of the last range in use
+  uint64_t free_bytes() const { return free_bytes_; }  // bytes of the free ranges below end()
 
  private:
   void Insert(uint64_t offset, uint64_t bytes);
@@ -69,6 +74,7 @@ class BlockTable {
   // sets *why, when two extents overlap.
   bool Restore(Blocks blocks, uint64_t table_offset, uint64_t table_bytes, std::string* why);
 
+  // Returns the block's place in the current table; nothing when the table lacks the block.
   std::optional<BlockPlace> Find(BlockId block) const;
   // Returns the offset of a new extent. No table has the extent until Set is called for it; Discard
   // frees an extent that no table gets.
@@ -79,18 +85,23 @@ class BlockTable {
   void Set(BlockId block, const BlockPlace& place, bool current, bool in_progress);
   void Remove(BlockId block);  // removes the block from the current table
 
+  // Makes the table in progress a copy of the current one. EndCheckpoint or AbortCheckpoint must
+  // come before the next call.
   void BeginCheckpoint();
   // Returns the table in progress as bytes, from which ParseTable makes the argument of Restore.
   std::string SerializeInProgress() const;
   // Ends the checkpoint, after the header that names the table in progress has become durable.
-  // `table_offset` and `table_bytes` are the extent in which this table is stored.
+  // `table_offset` and `table_bytes` are the extent in which this table is stored. Frees what only
+  // the former checkpointed table had, and the extent in which that was stored.
   void EndCheckpoint(uint64_t table_offset, uint64_t table_bytes);
+  // Gives the checkpoint up. The checkpointed table stays, and what only the table in progress had
+  // is freed.
   void AbortCheckpoint();
   // Returns whether the current table differs from the checkpointed one.
   bool HasChanges() const;
 
   struct Sizes {
-    uint64_t file_bytes = 0;  // end of the last extent that was ever used
+    uint64_t file_bytes = 0;  // end of the last extent in use
     uint64_t free_bytes = 0;
     uint64_t live_bytes = 0;  // bytes of the extents in the current table
     uint64_t blocks = 0;

@@ -20,7 +20,8 @@
 // thread that is about to change a pending node leaves a snapshot of it first (`BeforeChange`), so
 // the checkpoint has all nodes as they were at one moment.
 //
-// Lock order: Node::flushing, Gate, latches from the root down, then the cache's own mutexes.
+// Thread-safe. Lock order: Node::flushing, Gate, latches from the root down, then the cache's own
+// mutexes.
 #ifndef TESTBED_ENGINES_FRACTAL_CACHE_CACHE_H_
 #define TESTBED_ENGINES_FRACTAL_CACHE_CACHE_H_
 
@@ -77,6 +78,9 @@ class Cache {
 
   // Returns the node if its header is in memory, else null.
   NodeRef Find(BlockId block);
+  // Returns the node, whose header it reads if that is missing; null when there is no such block.
+  // Get, Fetch and FetchAll throw Error: kIo when a read fails or a change of the node was cut
+  // short, kCorruption when it is damaged.
   NodeRef Get(BlockId block, ReadCounters* counters);
   // Reads the part if it is missing. The caller counts the request when it has found the part.
   void Fetch(const NodeRef& node, size_t part, ReadCounters* counters);
@@ -90,7 +94,8 @@ class Cache {
   // Prepares a change of the node: marks it dirty, and saves a snapshot if it is pending. The
   // caller is in the gate and holds the latch exclusively, and all parts of the node are in memory.
   void BeforeChange(Node* node);
-  void AfterChange(Node* node);  // counts the node's memory again
+  // Counts the node's memory again, or what a change has added to it.
+  void AfterChange(Node* node);
   void AfterChange(Node* node, size_t memory_before, size_t memory_after);
   // Removes a node that is in no tree any more. The caller is in the gate and holds the latch
   // exclusively.
@@ -108,9 +113,11 @@ class Cache {
   bool over_limit() const { return used() > limit(); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  // Takes effect at the next Evict.
   void SetLimit(uint64_t bytes) { limit_.store(bytes, std::memory_order_relaxed); }
 
-  // Writes the node if it is dirty. The caller is outside the gate and holds no latch.
+  // Writes the node if it is dirty. The caller is outside the gate and holds no latch. Throws Error
+  // when the write fails; the node then stays dirty.
   void Write(const NodeRef& node);
 
   // Returns whether a node differs from the file. The caller holds no latch.
@@ -121,11 +128,13 @@ class Cache {
   // Writes the pending nodes. Throws when a write fails or the gate is broken; the caller then
   // closes the gate and calls AbandonCheckpoint.
   void WriteCheckpoint();
+  // Forgets which nodes are pending, and their snapshots. They stay dirty.
   void AbandonCheckpoint();
   // Writes the snapshot of a pending node before the node changes, so that the snapshot need not be
   // kept in memory.
   void WriteIfPending(const NodeRef& node);
 
+  // The number that the next Create gives. A database keeps it in its header.
   BlockId next_block() const { return next_block_.load(); }
   void SetNextBlock(BlockId block) { next_block_.store(block); }
   const WriteCounters& writes() const { return writes_; }

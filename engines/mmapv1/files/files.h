@@ -85,6 +85,8 @@ class Files {
   static void CreateNamespace(const std::string& dir, const Settings& settings);
 
   const std::string& dir() const { return dir_; }
+  // Returns `n` bytes at a place, in the view in which rows are read and changed. They are valid as
+  // long as the caller keeps its lock. Only bytes of Write may be changed.
   char* At(DiskLoc loc, uint64_t n) const {
     const auto slot = static_cast<uint32_t>(loc.file);
     const uint64_t ofs = static_cast<uint32_t>(loc.ofs);
@@ -94,6 +96,7 @@ class Files {
       Note(watch, slot, ofs, n);
     return views_[slot].base + ofs;
   }
+  // Returns the T at a place. Throws Error (kCorruption) also when no T can lie there.
   template <typename T>
   T* As(DiskLoc loc) const {
     if (static_cast<uint32_t>(loc.ofs) % alignof(T) != 0) [[unlikely]]
@@ -102,14 +105,19 @@ class Files {
   }
   NsHeader* ns() const { return As<NsHeader>({kNsFile, 0}); }
 
+  // Begins an operation. The changes before it can no longer be undone.
   void BeginOperation();
+  // Declares a write intent for `n` bytes, whose old values it saves, and returns them. The caller
+  // may change them until the operation ends. Throws std::bad_alloc with the bytes unchanged.
   char* Write(DiskLoc loc, uint32_t n);
+  // Sets a field, which lies in `file`, under an intent of its own.
   template <typename T>
   void Assign(int32_t file, T* field, const T& value) {
     const char* at = reinterpret_cast<const char*>(field);
     const auto ofs = static_cast<int32_t>(at - views_[static_cast<uint32_t>(file)].base);
     std::memcpy(Write({file, ofs}, sizeof(T)), &value, sizeof(T));
   }
+  // Gives all bytes of the operation's intents their old values, and begins a new operation.
   void UndoOperation();
   // Keeps the changes, and forgets how to undo them. A Sync does not count them before this call.
   void EndOperation();
@@ -133,6 +141,7 @@ class Files {
   // REMAP: maps this fraction of the private views anew, beginning where the last call ended. Pages
   // with changes that the journal does not have keep their private copies.
   void Remap(double fraction);
+  // Returns the most bytes that private copies of pages may take.
   uint64_t private_bytes() const;
   // Returns the bytes of pages that the next Sync writes, or that a replay has changed.
   uint64_t shared_bytes() const;
@@ -161,6 +170,8 @@ class Files {
   // Writes a replayed entry to the shared view, or to the only view that there is.
   void Replay(DiskLoc at, std::string_view bytes);
 
+  // count returns the number of data files, preallocated ones included. file returns one of them,
+  // or the namespace file (kNsFile), which stays owned by this object.
   int32_t count() const { return count_.load(std::memory_order_acquire); }
   DataFile& file(int32_t n) const { return *files_[static_cast<size_t>(n)]; }
   // Returns the offset up to which a data file has extents.

@@ -28,15 +28,22 @@ OpKind PreallocateOp();
 
 class Preallocator {
  public:
+  // With `zero_fill` files are written with zeros, else their space is reserved (DataFile::Create).
   explicit Preallocator(bool zero_fill);
   ~Preallocator();
   Preallocator(const Preallocator&) = delete;
   Preallocator& operator=(const Preallocator&) = delete;
 
+  // Has the file made in the background. Replaces a request whose file was not begun yet.
   void Request(const std::string& path, uint64_t bytes);
+  // Returns when the file is there with `bytes` or more: drops a request that was not begun, waits
+  // for a file that is being made, and makes this one if it is missing or shorter.
   void Take(const std::string& path, uint64_t bytes);
+  // Returns when no file is wanted or being made. A file that could not be made is not wanted any
+  // more.
   void WaitUntilIdle();
 
+  // Return the bytes of the files that were made, by Take, too, and how many of them were written.
   uint64_t allocated_bytes() const { return allocated_.load(std::memory_order_relaxed); }
   uint64_t written_bytes() const { return zero_fill_ ? allocated_bytes() : 0; }
   // Returns how many calls of Take had to wait.
