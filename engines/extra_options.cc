@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "device/error.h"
 #include "device/lower_case.h"
@@ -141,6 +142,22 @@ std::string ExtraOptions::Choice(const std::string& name, const std::string& oth
     list += (list.empty() ? "" : ", ") + word;
   }
   Refuse(name, list);
+}
+
+namespace {
+
+constexpr char kConflictWait[] = "conflict_wait_ms";
+constexpr uint32_t kConflictWaitMs = 10000;
+
+}  // namespace
+
+uint32_t ConflictWaitOption(const ExtraOptions& extra) {
+  return static_cast<uint32_t>(extra.Integer(kConflictWait, kConflictWaitMs, 0, 1000000));
+}
+
+std::pair<std::string, std::string> ConflictWaitMeaning(const std::string& what) {
+  return {kConflictWait,
+          "milliseconds for which " + what + " (" + std::to_string(kConflictWaitMs) + ")"};
 }
 
 }  // namespace testbed

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace testbed {
@@ -75,6 +76,13 @@ class ExtraOptions {
   const std::map<std::string, std::string>& values_;
   const std::string option_;
 };
+
+// Returns the option conflict_wait_ms: for how many milliseconds an engine repeats what another
+// transaction has kept it from.
+uint32_t ConflictWaitOption(const ExtraOptions& extra);
+// Returns its name and meaning for Capabilities::extra_options. `what` is what the engine does: "a
+// transaction is repeated after deadlocks".
+std::pair<std::string, std::string> ConflictWaitMeaning(const std::string& what);
 
 }  // namespace testbed
 

@@ -52,7 +52,7 @@ Settings MakeSettings(const EngineOptions& options) {
     s.server_options = mariadb::ServerOptions("innodb", given->second, kOwn);
   }
   s.key_block_size = extra.Bytes("key_block_size", 0, 1024, 16384);
-  s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
+  s.conflict_wait_ms = ConflictWaitOption(extra);
   if (s.key_block_size != 0 &&
       (s.compressed || s.key_block_size > s.page_size ||
        (s.key_block_size & (s.key_block_size - 1)) != 0 || s.page_size > 16384)) {

@@ -20,7 +20,7 @@ struct Settings {
   uint32_t page_size = 16384;
   uint32_t lazy_interval_ms = 100;
   uint64_t key_block_size = 0;  // page size with ROW_FORMAT=COMPRESSED; 0 = another format
-  uint32_t conflict_wait_ms = 10000;
+  uint32_t conflict_wait_ms = 0;
   bool compressed = false;  // whether tables have PAGE_COMPRESSED, with zlib
   bool adaptive_hash_index = false, flush_neighbors = false, random_read_ahead = false;
   uint64_t read_ahead_threshold = 0;  // innodb_read_ahead_threshold; 0 = no linear read-ahead

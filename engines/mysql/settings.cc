@@ -204,7 +204,7 @@ Settings MakeSettingsFor(const EngineOptions& options, Place place) {
   s.access = extra.Choice("access", Access::kPrepared,
                           {Access::kPrepared, Access::kSelect, Access::kHandler, Access::kBatched},
                           AccessName);
-  s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
+  s.conflict_wait_ms = ConflictWaitOption(extra);
   s.schema = SchemaOption(
       "mysql", options,
       [](const std::string& schema) {

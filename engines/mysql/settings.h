@@ -29,7 +29,7 @@ struct Settings {
   Durability durability = Durability::kLazy;
   uint32_t page_size = 16384;
   uint32_t lazy_interval_ms = 100;
-  uint32_t conflict_wait_ms = 10000;
+  uint32_t conflict_wait_ms = 0;
   uint32_t checkpoint_wait_s = 600;         // patience with a checkpoint of a server not private
   bool create = true, replace = false;      // as in EngineOptions
   std::string guest_of;                     // as in EngineOptions

@@ -283,7 +283,7 @@ Settings MakeSettingsFor(const EngineOptions& options, Place place) {
   s.create = options.create;
   s.replace = options.replace;
   s.guest_of = options.guest_of;
-  s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
+  s.conflict_wait_ms = ConflictWaitOption(extra);
   s.schema = SchemaOption(
       "postgres", options, [](const std::string& schema) { return schema.starts_with("pg_"); },
       ", not pg_...");
@@ -384,8 +384,7 @@ Capabilities PostgresCapabilities() {
       {"autovacuum", "on, off: the server collects dead rows by itself (on)"},
       {"server_option",
        "NAME=VALUE of the server's configuration; may be given again, or NAME=VALUE;NAME=VALUE"},
-      {"conflict_wait_ms",
-       "milliseconds for which a transaction is repeated after deadlocks (10000)"},
+      ConflictWaitMeaning("a transaction is repeated after deadlocks"),
       LostAddressMeaning(),
   };
   return can;

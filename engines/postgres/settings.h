@@ -21,7 +21,7 @@ struct Settings {
   std::string schema = "testbed";
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 100;
-  uint32_t conflict_wait_ms = 10000;
+  uint32_t conflict_wait_ms = 0;
   uint64_t wal_segment_size = 0;      // bytes
   uint64_t checkpoint_log_bytes = 0;  // bytes of log from the begin of a checkpoint to the next
   bool checksums = true;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "device/error.h"
+#include "engines/extra_options.h"
 #include "engines/log_settings.h"
 #include "engines/sql/server_options.h"
 
@@ -179,8 +180,7 @@ std::vector<std::pair<std::string, std::string>> SharedOptions() {
        "free pages that the server keeps in the pool (a 64th of the pool, 100 to 1536)"},
       {"server_option",
        "NAME=VALUE of any option of the server; may be given again, or NAME=VALUE;NAME=VALUE"},
-      {"conflict_wait_ms",
-       "milliseconds for which a transaction is repeated after deadlocks (10000)"},
+      ConflictWaitMeaning("a transaction is repeated after deadlocks"),
   };
 }
 

@@ -264,7 +264,7 @@ Settings MakeSettings(const EngineOptions& options) {
   s.checkpoint_interval_s = extra.Integer("checkpoint_interval_s", 60, 0, 1000000);
   s.checkpoint_log_bytes =
       extra.Bytes("checkpoint_log_bytes", CheckpointLogBytes(options), 0, UINT64_MAX);
-  s.conflict_wait_ms = extra.Integer("conflict_wait_ms", 10000, 0, 1000000);
+  s.conflict_wait_ms = ConflictWaitOption(extra);
   s.files.io = options.io;
   s.files.advice = options.io == IoMode::kMmap ? options.mmap_advice : options.file_advice;
   s.files.log_dsync = extra.Choice("log_sync", "fsync", {"fsync", "dsync"}) == "dsync";
@@ -301,8 +301,7 @@ std::vector<std::pair<std::string, std::string>> KnownExtraOptions() {
       {"log_sync", "fsync, dsync: how sync commits reach the device (fsync)"},
       {"log_io",
        "buffered, direct: how the log is written; direct pads each write to 4k (buffered)"},
-      {"conflict_wait_ms",
-       "milliseconds for which a write that conflicts with another is repeated (10000)"},
+      ConflictWaitMeaning("a write that conflicts with another is repeated"),
       {"statistics", "fast, none: WiredTiger's own counters (fast)"},
       {"connection_config",
        "text that is appended to the configuration of wiredtiger_open; without the keys, and parts "

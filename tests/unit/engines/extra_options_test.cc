@@ -39,6 +39,15 @@ TEST(ExtraOptionsTest, ValuesAreChosenByTheirNames) {
   EXPECT_EQ(ShadeOf(ExtraOptions("e", values)), Shade::kNone) << "the default need not be accepted";
 }
 
+TEST(ExtraOptionsTest, TheWaitForConflictsIsTheOneItIsSaidToBe) {
+  const Values values, given = {{"conflict_wait_ms", "50"}};
+  EXPECT_EQ(ConflictWaitOption(ExtraOptions("e", given)), 50u);
+  const std::string usual = std::to_string(ConflictWaitOption(ExtraOptions("e", values)));
+  EXPECT_EQ(ConflictWaitMeaning("it waits").first, "conflict_wait_ms");
+  EXPECT_EQ(ConflictWaitMeaning("it waits").second,
+            "milliseconds for which it waits (" + usual + ")");
+}
+
 TEST(ExtraOptionsTest, SizesTakeUnitsOf1024) {
   const std::map<std::string, uint64_t> sizes = {
       {"0", 0},           {"4096", 4096},     {"512B", 512},        {"4k", 4096},
