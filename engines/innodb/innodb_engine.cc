@@ -80,37 +80,31 @@ EngineCounters InnodbEngine::Counters() const {
         status["data_written"] - std::min(status["data_written"], doublewrite_bytes);
   }
   c.more.emplace_back("doublewrite_bytes", doublewrite_bytes);
-  for (const char* name : {"dblwr_pages_written",
-                           "dblwr_writes",
-                           "log_writes",
-                           "log_write_requests",
-                           "log_waits",
-                           "data_reads",
-                           "data_read",
-                           "data_writes",
-                           "data_written",
-                           "data_fsyncs",
-                           "buffer_pool_read_ahead",
-                           "buffer_pool_read_ahead_rnd",
-                           "buffer_pool_pages_flushed",
-                           "buffer_pool_wait_free",
-                           "ibuf_merges",
-                           "ibuf_merged_inserts",
-                           "ibuf_merged_delete_marks",
-                           "ibuf_merged_deletes",
-                           "num_pages_page_compressed",
-                           "page_compression_saved",
-                           "deadlocks",
-                           "row_lock_waits",
-                           "buffer_pool_pages_split"}) {
-    const auto it = status.find(name);
-    if (it != status.end()) c.more.emplace_back(name, it->second);
-  }
-  for (const char* name : {"buffer_pool_pages_total", "buffer_pool_pages_data",
-                           "buffer_pool_pages_dirty", "history_list_length", "checkpoint_age"}) {
-    const auto it = status.find(name);
-    if (it != status.end()) c.now.emplace_back(name, it->second);
-  }
+  mariadb::AddStatus(status,
+                     {"dblwr_pages_written",
+                      "dblwr_writes",
+                      "log_writes",
+                      "log_write_requests",
+                      "log_waits",
+                      "data_reads",
+                      "data_read",
+                      "data_writes",
+                      "data_written",
+                      "data_fsyncs",
+                      "buffer_pool_read_ahead",
+                      "buffer_pool_read_ahead_rnd",
+                      "buffer_pool_pages_flushed",
+                      "buffer_pool_wait_free",
+                      "ibuf_merges",
+                      "ibuf_merged_inserts",
+                      "ibuf_merged_delete_marks",
+                      "ibuf_merged_deletes",
+                      "num_pages_page_compressed",
+                      "page_compression_saved",
+                      "deadlocks",
+                      "row_lock_waits",
+                      "buffer_pool_pages_split"},
+                     &c);
   return c;
 }
 

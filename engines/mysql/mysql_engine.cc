@@ -472,20 +472,13 @@ EngineCounters MysqlEngine::CountersOf(size_t address) const {
     return c;
   }
   EngineCounters c = mariadb::BlockCounters(&status, settings_.page_size);
-  for (const char* name :
-       {"dblwr_pages_written", "dblwr_writes", "log_writes", "log_write_requests", "log_waits",
-        "data_reads", "data_read", "data_writes", "data_written", "data_fsyncs",
-        "buffer_pool_read_ahead", "buffer_pool_pages_flushed", "buffer_pool_wait_free", "deadlocks",
-        "row_lock_waits", "buffer_pool_pages_split", "com_select", "com_ha_read",
-        "com_stmt_execute"}) {
-    const auto it = status.find(name);
-    if (it != status.end()) c.more.emplace_back(name, it->second);
-  }
-  for (const char* name : {"buffer_pool_pages_total", "buffer_pool_pages_data",
-                           "buffer_pool_pages_dirty", "history_list_length", "checkpoint_age"}) {
-    const auto it = status.find(name);
-    if (it != status.end()) c.now.emplace_back(name, it->second);
-  }
+  mariadb::AddStatus(status,
+                     {"dblwr_pages_written", "dblwr_writes", "log_writes", "log_write_requests",
+                      "log_waits", "data_reads", "data_read", "data_writes", "data_written",
+                      "data_fsyncs", "buffer_pool_read_ahead", "buffer_pool_pages_flushed",
+                      "buffer_pool_wait_free", "deadlocks", "row_lock_waits",
+                      "buffer_pool_pages_split", "com_select", "com_ha_read", "com_stmt_execute"},
+                     &c);
   return c;
 }
 

@@ -352,13 +352,15 @@ EngineCounters PostgresEngine::CountersOf(size_t address) const {
       if (row.size() > 3) c.more.emplace_back("wal_syncs", Number(row[3]));
     }
   }
-  c.cache_bytes =
-      Number(sees_buffers_
-                 ? store_->AskOne(fmt::format(
-                       "SELECT count(relfilenode) * {} FROM {}.pg_buffercache", kPageSize, schema_))
-                 : store_->AskOne("SELECT setting::bigint * 8192 FROM pg_settings WHERE name = "
-                                  "'shared_buffers'",
-                                  address));
+  c.cache_bytes = Number(
+      sees_buffers_
+          ? store_->AskOne(fmt::format("SELECT count(relfilenode) * {} FROM {}.pg_buffercache",
+                                       kPageSize, schema_))
+          : store_->AskOne(
+                fmt::format(
+                    "SELECT setting::bigint * {} FROM pg_settings WHERE name = 'shared_buffers'",
+                    kPageSize),
+                address));
   return c;
 }
 

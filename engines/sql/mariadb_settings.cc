@@ -327,4 +327,18 @@ EngineCounters BlockCounters(std::map<std::string, uint64_t>* status, uint64_t p
   return c;
 }
 
+void AddStatus(const std::map<std::string, uint64_t>& status,
+               std::initializer_list<const char*> totals, EngineCounters* counters) {
+  for (const char* const name : totals) {
+    const auto at = status.find(name);
+    if (at != status.end()) counters->more.emplace_back(name, at->second);
+  }
+  for (const char* const name :
+       {"buffer_pool_pages_total", "buffer_pool_pages_data", "buffer_pool_pages_dirty",
+        "history_list_length", "checkpoint_age"}) {
+    const auto at = status.find(name);
+    if (at != status.end()) counters->now.emplace_back(name, at->second);
+  }
+}
+
 }  // namespace testbed::mariadb

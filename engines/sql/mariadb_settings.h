@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -99,6 +100,10 @@ void AwaitPurge(const std::function<PurgeState()>& look,
 
 // Returns the counters that follow from InnoDB's status variables, named without "Innodb_".
 EngineCounters BlockCounters(std::map<std::string, uint64_t>* status, uint64_t page_size);
+// Adds the variables to the counters under their own names: those of `totals`, as far as the server
+// has them, and the ones that rise and fall (EngineCounters::now).
+void AddStatus(const std::map<std::string, uint64_t>& status,
+               std::initializer_list<const char*> totals, EngineCounters* counters);
 
 }  // namespace testbed::mariadb
 

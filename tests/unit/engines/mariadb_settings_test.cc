@@ -48,6 +48,14 @@ std::string Refusal(const std::vector<std::string>& given,
   return "";
 }
 
+TEST(MariadbSettingsTest, StatusIsToldAsFarAsTheServerHasIt) {
+  EngineCounters counters;
+  mariadb::AddStatus({{"log_writes", 3}, {"checkpoint_age", 7}, {"deadlocks", 1}},
+                     {"log_writes", "ibuf_merges"}, &counters);
+  EXPECT_THAT(counters.more, ElementsAre(Pair("log_writes", 3u)));
+  EXPECT_THAT(counters.now, ElementsAre(Pair("checkpoint_age", 7u)));
+}
+
 TEST(ServerOptionsTest, NamesHaveOneSpellingWhateverTheirHyphensAndLetters) {
   const auto parse = [](const std::string& text, char joint) {
     return ParseServerOptions("mysql", text, joint, "it takes NAME=VALUE",
