@@ -159,7 +159,7 @@ void AddDeviceOptions(CLI::App& app, RunOptions& o) {
         }
         if (parts.size() == 2) {
           o.scratch_fs =
-              ParseName<std::string>(option, parts[1], {{"ext4", "ext4"}, {"xfs", "xfs"}});
+              ParseName(option, parts[1], {FileSystem::kExt4, FileSystem::kXfs}, FileSystemName);
         }
       });
   Add(app, "--read-iops", "N",
@@ -265,8 +265,8 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
       "Gaps between the intended starts of --rate, on each thread: even or exponential (random, a "
       "Poisson process) [even]",
       [&o](auto& option, auto& text) {
-        o.arrivals = ParseName<Arrivals>(
-            option, text, {{"even", Arrivals::kEven}, {"exponential", Arrivals::kExponential}});
+        o.arrivals =
+            ParseName(option, text, {Arrivals::kEven, Arrivals::kExponential}, ArrivalsName);
       });
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "device/account/ledger.h"
+#include "device/machine/scratch.h"
 #include "engines/engine.h"
 #include "tools/live/live_options.h"
 #include "tools/option_values.h"
@@ -51,7 +52,7 @@ struct RunOptions {
   bool strict = false;
   uint64_t scratch_bytes = 0;  // 0 = no scratch device
   bool scratch_auto = false;   // Resolve computes scratch_bytes from the size of the data
-  std::string scratch_fs = "ext4";
+  FileSystem scratch_fs = FileSystem::kExt4;
   uint64_t read_iops = 0;  // most reads per second that the device answers; 0 = no limit
 
   DatasetOptions data;

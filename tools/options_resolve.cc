@@ -246,8 +246,10 @@ void RunOptions::Resolve() {
   if ((scratch_bytes != 0 || scratch_auto) && !dir.empty()) {
     throw Error(Error::kUsage, "--scratch brings its own directory; leave out --dir");
   }
-  if (scratch_fs == "xfs" && scratch_bytes != 0 && scratch_bytes < (300ull << 20)) {
-    throw Error(Error::kUsage, "--scratch with xfs takes 300M and more");
+  if (const uint64_t least = ScratchDevice::MinimumBytes(scratch_fs);
+      scratch_bytes != 0 && scratch_bytes < least) {
+    throw Error(Error::kUsage, fmt::format("--scratch with {} takes {} and more",
+                                           FileSystemName(scratch_fs), ShortSize(least)));
   }
   const EngineOptions defaults = DefaultEngineOptions(info);
   engine.io = io.value_or(defaults.io);
@@ -440,7 +442,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"seconds", seconds ? nlohmann::json(*seconds) : nlohmann::json()},
       {"warmup", warmup.value_or(0)},
       {"rate", rate},
-      {"arrivals", arrivals == Arrivals::kEven ? "even" : "exponential"},
+      {"arrivals", ArrivalsName(arrivals)},
       {"find_rate", find_rate},
       {"verify_every", verify_every},
       {"consume", ConsumeName(consume)},
@@ -451,7 +453,7 @@ nlohmann::json RunOptions::ToJson() const {
   AddPhasesAndTasks(*this, &j);
   j["readahead"] = readahead_bytes ? nlohmann::json(*readahead_bytes) : nlohmann::json();
   if (!release.empty()) j["release"] = release;
-  if (scratch_bytes != 0) j["scratch_fs"] = scratch_fs;
+  if (scratch_bytes != 0) j["scratch_fs"] = FileSystemName(scratch_fs);
   return j;
 }
 

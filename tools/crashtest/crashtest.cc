@@ -460,7 +460,7 @@ CrashtestResult Test::Run() {
     // for the log.
     const uint64_t room = options_.disk_errors > 0 ? 2ull << 30 : 512ull << 20;
     scratch.bytes = placed.scratch_bytes != 0 ? placed.scratch_bytes : room;
-    scratch.file_system = placed.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
+    scratch.file_system = placed.scratch_fs;
     scratch.directory = ".";
     scratch.fault_disk = options_.disk_cuts + options_.disk_errors > 0;
     scratch_ = ScratchDevice::Create(scratch);

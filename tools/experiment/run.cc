@@ -148,10 +148,12 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   }
   const size_t comma = asked.find(',');
   const std::string size = asked.substr(0, comma);
-  const std::string file_system = comma == std::string::npos ? "ext4" : asked.substr(comma + 1);
   ScratchOptions scratch;
   scratch.bytes = size == "auto" ? bytes : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
-  scratch.file_system = file_system == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
+  if (comma != std::string::npos) {
+    scratch.file_system = ParseName("scratch", asked.substr(comma + 1),
+                                    {FileSystem::kExt4, FileSystem::kXfs}, FileSystemName);
+  }
   scratch.directory = home_;
   ProgressLine progress("scratch device", {options_.quiet, options_.line_seconds});
   scratch.progress = [&progress](uint64_t done, uint64_t all) {

@@ -126,7 +126,7 @@ void Surroundings::MakeScratch() {
   if (options_.scratch_bytes == 0) return;
   ScratchOptions scratch;
   scratch.bytes = options_.scratch_bytes;
-  scratch.file_system = options_.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
+  scratch.file_system = options_.scratch_fs;
   scratch.directory = ".";
   ProgressLine progress("scratch device", options_.progress());
   scratch.progress = [&progress](uint64_t done, uint64_t all) {

@@ -21,6 +21,9 @@ enum class Arrivals : uint8_t {
   kEven,         // at equal gaps
   kExponential,  // at independent random gaps of the same mean: a Poisson process
 };
+inline const char* ArrivalsName(Arrivals arrivals) {
+  return arrivals == Arrivals::kEven ? "even" : "exponential";
+}
 
 // The intended starts of one thread's operations, in order. The same arguments give the same
 // starts. Not thread-safe.

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "device/error.h"
+#include "device/machine/scratch.h"
 
 namespace testbed {
 namespace {
@@ -32,6 +34,23 @@ TEST(CheckSpaceTest, AServerThatRunsAlreadyNeedsNoSpaceHere) {
   EXPECT_EQ(LeastSpace(options, dataset), 0u);
 }
 #endif
+
+TEST(ScratchSizeTest, AFileSystemGetsTheLeastSizeThatItNeeds) {
+  const uint64_t least = ScratchDevice::MinimumBytes(FileSystem::kXfs);
+  RunOptions options = ParseRunOptions({"--engine", "btree", "--scratch", "100M,xfs"});
+  EXPECT_EQ(options.scratch_fs, FileSystem::kXfs);
+  options.scratch_bytes = least;
+  EXPECT_EQ(options.ToJson().at("scratch_fs"), "xfs");
+  EXPECT_NO_THROW(options.Resolve());
+  options = ParseRunOptions({"--engine", "btree", "--scratch", "100M,xfs"});
+  options.scratch_bytes = least - 1;
+  try {
+    options.Resolve();
+    ADD_FAILURE() << "it was accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.what(), std::string("--scratch with xfs takes 300M and more"));
+  }
+}
 
 TEST(SameValuesNoteTest, ARunThatUpdatesValuesWithoutVersionsHasIt) {
   const auto note = [](const std::string& workload, size_t value_size) {
