@@ -16,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -27,21 +26,12 @@
 #include "engines/innodb/library.h"
 #include "engines/innodb/service_thread.h"
 #include "engines/innodb/settings.h"
+#include "engines/innodb/table_info.h"
 #include "engines/lazy_sync.h"
 
 namespace testbed::innodb {
 
 inline constexpr char kSchema[] = "testbed";
-
-// A TableInfo holds what the SQL statements on a table or an index need.
-struct TableInfo {
-  std::string name;     // the table's name, in quotes
-  std::string column;   // for an index, its name and its column's, quoted; empty for a table
-  size_t key_part = 0;  // for an index, bytes of a key that come from the value
-  TableId table = 0;    // id of the table itself, or of the index's table
-  // The server holds it exclusively while the table gets an index: then no HANDLER may be opened.
-  std::shared_ptr<std::shared_mutex> shape;
-};
 
 // A HandlerOwner is a session as the server sees it. Its HANDLER on a table must be closed before
 // the table gets an index.

@@ -273,17 +273,15 @@ json TuningJson(const CacheTuning& tuning) {
             {"chosen_pct", tuning.chosen_pct},
             {"trials", json::array()}};
   for (const CacheTrial& trial : tuning.trials) {
-    j["trials"].push_back({{"cache_pct", trial.cache_pct},
-                           {"times", trial.times},
-                           {"rate", trial.measured.rate},
-                           {"engine_misses_per_operation",
-                            told(trial.knows_misses, trial.measured.engine_misses)},
-                           {"device_reads_per_operation",
-                            told(trial.knows_device, trial.measured.device_reads)},
-                           {"cpu_us_per_operation", trial.measured.cpu_seconds * 1e6},
-                           {"device_us_per_operation",
-                            told(trial.knows_device, trial.measured.device_seconds * 1e6)},
-                           {"other_bytes", told(trial.knows_memory, trial.other_bytes)}});
+    j["trials"].push_back(
+        {{"cache_pct", trial.cache_pct},
+         {"times", trial.times},
+         {"rate", trial.measured.rate},
+         {"engine_misses_per_operation", told(trial.knows_misses, trial.measured.engine_misses)},
+         {"device_reads_per_operation", told(trial.knows_device, trial.measured.device_reads)},
+         {"cpu_us_per_operation", trial.measured.cpu_seconds * 1e6},
+         {"device_us_per_operation", told(trial.knows_device, trial.measured.device_seconds * 1e6)},
+         {"other_bytes", told(trial.knows_memory, trial.other_bytes)}});
   }
   if (!tuning.prediction.is_null()) j["prediction"] = tuning.prediction;
   return j;

@@ -26,11 +26,11 @@ struct DeviceFile {
   std::string bytes;                // contents on the device
   std::map<uint64_t, bool> blocks;  // blocks that differ from the page cache; false: lost, clean
   std::map<uint64_t, std::string> earlier;  // what dirty blocks had before they were written again
-  bool is_mapped = false;           // has a writable shared mapping: changes show by comparing
-  std::set<uint64_t> written;       // blocks that have reached the device since they were allocated
-  std::set<uint64_t> direct;        // blocks whose last write passed by the page cache
-  std::set<uint64_t> stuck;         // blocks that no sync writes while their page is in the cache
-  uint64_t write_back_errors = 0;   // errors of the kernel's own write-backs
+  bool is_mapped = false;          // has a writable shared mapping: changes show by comparing
+  std::set<uint64_t> written;      // blocks that have reached the device since they were allocated
+  std::set<uint64_t> direct;       // blocks whose last write passed by the page cache
+  std::set<uint64_t> stuck;        // blocks that no sync writes while their page is in the cache
+  uint64_t write_back_errors = 0;  // errors of the kernel's own write-backs
 };
 using FileRef = std::shared_ptr<DeviceFile>;
 

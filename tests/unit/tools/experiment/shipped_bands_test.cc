@@ -276,13 +276,13 @@ TEST(ShippedBandsTest, ThePublishedProfilesFulfilWhatIsAskedOfProfiles) {
           [](const Selection&) { return Statement::Groups{{0}}; });
       for (const Profile& profile : published) {
         const Where cell = {{"engine", {profile.engine}}, {"attributes", {"1000"}}};
-        const bool is_of_it = std::all_of(
-            statement.selections().begin(), statement.selections().end(),
-            [&](const Selection& selection) {
-              return std::all_of(cell.begin(), cell.end(), [&](const auto& axis) {
-                return selection.where.at(axis.first) == axis.second;
-              });
-            });
+        const bool is_of_it =
+            std::all_of(statement.selections().begin(), statement.selections().end(),
+                        [&](const Selection& selection) {
+                          return std::all_of(cell.begin(), cell.end(), [&](const auto& axis) {
+                            return selection.where.at(axis.first) == axis.second;
+                          });
+                        });
         if (!is_of_it) continue;
         std::vector<double> shares;
         for (const Statement::Figure& figure : statement.figures()) {
