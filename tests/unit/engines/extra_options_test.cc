@@ -136,7 +136,7 @@ TEST(ExtraOptionsTest, RefusesValuesOfTheWrongForm) {
       "numbers from 0.001 to 1000000000");
   ExpectRefused("yes", [](const ExtraOptions& e) { e.Flag("opt", true); });
   ExpectRefused("c", [](const ExtraOptions& e) { e.Choice("opt", "a", {"a", "b"}); });
-  ExpectRefused("none", [](const ExtraOptions& e) { ShadeOf(e); }, "it accepts light, dark");
+  ExpectRefused("none", [](const ExtraOptions& e) { ShadeOf(e); }, "light, dark");
 }
 
 }  // namespace
