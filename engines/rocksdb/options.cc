@@ -142,7 +142,10 @@ void TakeString(const std::string& text, RocksdbOptions* out) {
   config.ignore_unknown_options = false;
   // By default RocksDB passes over objects that it does not have, such as memtable=nosuch.
   config.ignore_unsupported_options = false;
-  out->table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out->blocks));
+  // RocksDB passes over a filter policy that it does not have even so, and keeps the one before.
+  rocksdb::BlockBasedTableOptions before = out->blocks;
+  before.filter_policy.reset(rocksdb::NewBloomFilterPolicy(1));
+  out->table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(before));
   rocksdb::Options parsed;
   const rocksdb::Status status =
       rocksdb::GetOptionsFromString(config, rocksdb::Options(out->db, out->table), text, &parsed);
@@ -154,7 +157,14 @@ void TakeString(const std::string& text, RocksdbOptions* out) {
     throw Error(Error::kUsage, "rocksdb cannot honour --engine-option options=" + text +
                                    ": its tables are not block-based");
   }
+  const std::shared_ptr<const rocksdb::FilterPolicy> own = out->blocks.filter_policy;
   out->blocks = *blocks;
+  if (out->blocks.filter_policy != before.filter_policy) return;
+  if (text.find("filter_policy") != std::string::npos) {
+    throw Error(Error::kUsage, "rocksdb cannot honour --engine-option options=" + text +
+                                   ": it has no such filter_policy");
+  }
+  out->blocks.filter_policy = own;
 }
 
 void SetFilter(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* blocks) {
