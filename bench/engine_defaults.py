@@ -36,8 +36,9 @@ engine's defaults beside ten settings or more that its documents and its develop
 at a time; their sources stand in `tools/experiments/engine-defaults.toml` and `engine-defaults-more.toml`. Each is measured against the defaults by `testbed ab` ([ab.md](../ab.md)): on reads from a full
 cache, on reads that need the device, on inserts in random order, until it is sure that the setting is faster by more than a ninth, so that the defaults
 give less than nine tenths of its rate, or that it is not, or until the time is over. The memory is that of the experiments' scale `small`, since some settings are advised for no less. The databases of the
-reads that need the device and of the inserts are 1.5 times as large as it, not two or three times as in the experiments: a comparison loads four of them for each of its three loads or more, and they must be loaded soon. For reads
-that need the device, B-trees are loaded in the order of keys, and the others in random order; for the rest, all are loaded in random order. Where reads are measured, lmdb and mdbx, which sync at each commit, load 1000 rows a commit.
+reads that need the device are 1.5 times as large as it, not two or three times as in the experiments: a comparison loads four of them for each of its three loads or more, and they must be loaded soon. A load has one rate of
+inserts, so those need many loads: there the engine's cache has a tenth of the memory, and the database of a B-tree is twice as large as that, so that pages leave the cache; those of the others have half the size of the memory. For reads
+that need the device, B-trees are loaded in the order of keys, and the others in random order; for the rest, all are loaded in random order. lmdb and mdbx sync at each commit: they commit 1000 rows at once.
 
 A cell is the change of the rate by the setting, with its 95 % interval (of three
 settings at once, in both directions: so it may reach beyond a ninth where `ab` is sure that the setting is not faster by that much); `?` stands where the time was over before it was sure.
@@ -52,15 +53,18 @@ COMMON = ["--threads", "2", "--until", "10%", "--fail-if", CONDITION]
 QUESTIONS = {  # the workload and its cache, and the size of the database
     "cached reads": (["--workload", "point-read", "--cache-pct", "50"], ["--db-ratio", "0.2"]),
     "IO-bound reads": (["--workload", "point-read", "--cache-pct", "25"], ["--db-ratio", "1.5"]),
-    "inserts": (["--workload", "insert", "--cache-pct", "25"], ["--db-ratio", "1.5"]),
+    "inserts": (["--workload", "insert", "--cache-pct", "10"], ["--db-ratio", "0.5"]),
 }
 RANDOM_ORDER = ["--key-order", "permuted"]
 # Where the load is not what is measured, and is far larger than the cache, these engines load in the order of keys, as the published benchmarks load their tables. The
 # others gather rows in memory; loaded in the order of keys, their files would not overlap, which no writing workload leaves so.
 B_TREES = ("bf-tree", "btree", "innodb", "lmdb", "mdbx", "mmapv1", "mysql", "postgres", "sqlite", "wiredtiger")
-# These engines sync at each commit, so that a load of single rows takes minutes. Where the load is not what is measured, it commits many rows at once.
+# These engines sync at each commit, so that a load of single rows takes minutes, and measures the device alone. They commit many rows at once.
 SYNCED_COMMITS = ("lmdb", "mdbx")
 ROWS_TOGETHER = ["--rows-per-transaction", "1000"]
+# An insert phase is a load, which has one rate: what is told of it needs many loads, so they are short. A B-tree's database is twice its cache, so that it evicts pages. The others
+# write a database of which their write buffers hold a part.
+INSERTS_OF_B_TREES = ["--db-ratio", "0.2"]
 FEW_ROWS = ["--rows", "1000"]  # in place of the size: to see in a second or two what is refused
 SIDES = "bcd"
 MARKS = {"holds": ", **faster**", "does not hold": "", "cannot be told": ", ?"}  # of a verdict, in a cell
@@ -74,6 +78,11 @@ REASONS = {  # why a setting that is faster is no default, by engine and label
     ("lmdb", "random"): "LMDB lets the kernel read ahead unless `MDB_NORDAHEAD` is set, which its documentation advises for databases larger than memory: with readahead, each page "
                         "that is missing costs the reading of its neighbours, which push other pages out. testbed keeps the library's default; the experiments that read a larger database by lmdb set "
                         "`--mmap-advice random`, and whoever compares it with engines that read single pages should.",
+    ("btree", "images"): "the log may then grow by the size of the data file between two checkpoints, and a recovery has to read it, whereas the doublewrite file has a fixed size. "
+                         "InnoDB protects its pages by doublewrite, too. `--engine-option torn_page=full_page_image` chooses otherwise; "
+                         "[btree.md](btree.md) has the bytes that both write.",
+    ("btree", "change-buffer-10"): "btree is the plain b-tree beside which the others are set. With a change buffer, rows wait in a second tree, which each look-up and scan asks, too, and which "
+                                   "takes a tenth of the cache from the pages. `--engine-option change_buffer_pct=10` chooses otherwise.",
 }
 # The same, of any engine whose own reason is not above.
 SHARED_REASONS = {
@@ -102,9 +111,12 @@ class Comparison:
     def words(self, size=None):
         """Returns the words of `testbed ab`, but those of the sides."""
         workload, usual_size = QUESTIONS[self.question]
-        in_order = self.question == "IO-bound reads" and self.engine in B_TREES
+        b_tree = self.engine in B_TREES
+        if self.question == "inserts" and b_tree:
+            usual_size = INSERTS_OF_B_TREES
+        in_order = self.question == "IO-bound reads" and b_tree
         common = COMMON if in_order else [*COMMON[:2], *RANDOM_ORDER, *COMMON[2:]]
-        together = ROWS_TOGETHER if self.question != "inserts" and self.engine in SYNCED_COMMITS else []
+        together = ROWS_TOGETHER if self.engine in SYNCED_COMMITS else []
         return ["--engine", self.engine, *workload, *(size or usual_size), "--ram", self.ram, *common, *together, *self.usual]
 
     def asked(self):

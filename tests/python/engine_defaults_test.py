@@ -145,6 +145,14 @@ class EngineDefaultsTest(unittest.TestCase):
         sizes = [word for of_file in engines["wiredtiger"] for _, words in of_file for word in words if "memory_page_max" in word]
         self.assertEqual(sizes, ["engine-option=memory_page_max=512k"])
 
+    def test_inserts_are_short_loads_larger_than_the_cache(self):
+        module = program()
+        for engine, size in {"btree": "0.2", "lmdb": "0.2", "rocksdb": "0.5", "fractal": "0.5"}.items():
+            words = module.Comparison(engine, "inserts", "256M", [], []).words()
+            self.assertEqual(words.count("--db-ratio"), 1)
+            self.assertEqual(words[words.index("--db-ratio") + 1], size, engine)
+            self.assertGreater(float(size), float(words[words.index("--cache-pct") + 1]) / 100, engine)
+
     def test_groups_of_one_experiment_do_not_depend_on_another(self):
         module = program()
         settings = [[(str(i), ["x"]) for i in range(4)], [(str(i), ["y"]) for i in range(4, 6)]]
@@ -156,7 +164,8 @@ class EngineDefaultsTest(unittest.TestCase):
         asked = self.asked()
         for words in asked:
             self.assertEqual(words[words.index("--ram") + 1], "256M")
-            self.assertIn(words[words.index("--db-ratio") + 1], ("0.2", "1.5"))
+            inserts = words[words.index("--workload") + 1] == "insert"
+            self.assertIn(words[words.index("--db-ratio") + 1], ("0.2",) if inserts else ("0.2", "1.5"))
         sides = [shlex.split(words[i + 1]) for words in asked for i, word in enumerate(words) if word in ("--b", "--c", "--d")]
         self.assertIn(["page-size=16k"], sides)
         self.assertIn(["engine-option=server_option=innodb_adaptive_hash_index=1"], sides)
