@@ -83,6 +83,8 @@ REASONS = {  # why a setting that is faster is no default, by engine and label
                          "[btree.md](btree.md) has the bytes that both write.",
     ("btree", "change-buffer-10"): "btree is the plain b-tree beside which the others are set. With a change buffer, rows wait in a second tree, which each look-up and scan asks, too, and which "
                                    "takes a tenth of the cache from the pages. `--engine-option change_buffer_pct=10` chooses otherwise.",
+    ("mmapv1", "generation-2.4"): "they are two generations of the original. The later one, 2.6, asks by a system call (`mincore`) before it touches a record, so that no thread waits for the device "
+                                  "with the lock held; a cached read pays for that call. Experiments choose the generation that was published: `--engine-option generation=2.4`.",
 }
 # The same, of any engine whose own reason is not above.
 SHARED_REASONS = {
