@@ -120,6 +120,20 @@ class LyingEngine : public Engine {
   };
 
   class LyingSession : public Session {
+    static constexpr const char* kOfAnotherCall = "of another call";
+    // AfterCall changes the memory of the last value that Get gave when its scope ends, as an
+    // engine may do in the next call of the session.
+    class AfterCall {
+     public:
+      explicit AfterCall(std::string* value) : value_(*value) {}
+      ~AfterCall() { value_ = kOfAnotherCall; }
+      AfterCall(const AfterCall&) = delete;
+      AfterCall& operator=(const AfterCall&) = delete;
+
+     private:
+      std::string& value_;
+    };
+
    public:
     explicit LyingSession(LyingEngine* engine) : engine_(*engine) {}
     void Begin() override {}
@@ -129,7 +143,7 @@ class LyingEngine : public Engine {
       ++engine_.gets;
       const Table& table = engine_.table(id);
       const auto at = table.find(std::string(key));
-      value_ = "of another call";
+      value_ = kOfAnotherCall;
       if (engine_.lie == Lie::kNotFound || at == table.end()) return false;
       value_ = engine_.Told(at->second, !written_.contains({id, at->first}));
       *value = value_;
@@ -141,6 +155,7 @@ class LyingEngine : public Engine {
       Session::TakeEach(id, keys, take);
     }
     void Put(TableId id, std::string_view key, std::string_view value) override {
+      const AfterCall after(&value_);
       const bool is_second = engine_.puts++ % 2 == 1;
       if (engine_.lie == Lie::kLostPut || (engine_.lie == Lie::kLostSecond && is_second)) return;
       if (engine_.lie == Lie::kLostEntry && value.empty()) return;
@@ -148,6 +163,7 @@ class LyingEngine : public Engine {
       written_.emplace(id, key);
     }
     void Erase(TableId id, std::string_view key) override {
+      const AfterCall after(&value_);
       Table& table = engine_.table(id);
       const auto at = table.find(std::string(key));
       if (at == table.end() || (engine_.lie == Lie::kLostEntry && at->second.empty())) return;
