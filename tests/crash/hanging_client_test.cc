@@ -1,11 +1,16 @@
-// Tests that `testbed crashtest` tells of a client that hangs in a commit: the crash would hide it.
+// Tests that `testbed crashtest` tells of a client that hangs in a commit, which the crash would
+// hide, and of a recovery that hangs, for which it would wait for ever.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/crash/engine_without_rows.h"
 #include "tools/crashtest/crashtest.h"
@@ -14,33 +19,60 @@
 namespace testbed {
 namespace {
 
-constexpr int kCommitsBeforeTheHang = 5;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int kCommits = 5;  // before the hang, and that a round needs
 
 void CommitUntilItHangs() {
   static int commits = 0;  // in the child that writes
-  if (++commits <= kCommitsBeforeTheHang) return;
+  if (++commits <= kCommits) return;
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-TEST(HangingClientTest, FailsTheRoundBeforeACleanClose) {
-  AddEngineWithoutRows("hanging", [] {}, CommitUntilItHangs);
+std::string hung_once;  // a file that the first opening makes; later openings hang
+
+void HangInLaterOpenings() {
+  while (std::filesystem::exists(hung_once)) {
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+  const std::ofstream made(hung_once);
+}
+
+void Rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
+// Makes one kill of the engine, with one client, and returns the sentences of its failures.
+std::vector<std::string> FailuresOf(const std::string& engine, uint64_t seed) {
   std::string dir = std::filesystem::current_path() / "hanging_client_test_XXXXXX";
-  ASSERT_NE(::mkdtemp(dir.data()), nullptr);
+  EXPECT_NE(::mkdtemp(dir.data()), nullptr);
+  hung_once = dir + ".opened";
   CrashtestOptions options;
-  options.run = ParseRunOptions({"--engine", "hanging", "--io", "buffered", "--durability", "sync",
+  options.run = ParseRunOptions({"--engine", engine, "--io", "buffered", "--durability", "sync",
                                  "--rows", "1", "--dir", dir, "--quiet"});
   options.run.Resolve();
   options.kills = 1;
   options.writers = 1;
   options.longest_ms = 1;
-  options.least_commits = kCommitsBeforeTheHang;
+  options.least_commits = kCommits;
   options.commits_wait_ms = 300;
-  options.run.data.seed = SeedOfFirstCrash(90, 75);
-  const CrashtestResult result = RunCrashtest(options);
-  ASSERT_EQ(result.failures.size(), 1u);
-  EXPECT_NE(result.failures[0].find("did not end its commits within 300 ms"), std::string::npos)
-      << result.failures[0];
+  options.verify_wait_ms = 200;
+  options.run.data.seed = seed;
+  std::vector<std::string> failures = RunCrashtest(options).failures;
   std::filesystem::remove_all(dir);
+  std::filesystem::remove(hung_once);
+  return failures;
+}
+
+TEST(HangingClientTest, FailsTheRoundBeforeACleanClose) {
+  AddEngineWithoutRows("hanging", [] {}, CommitUntilItHangs);
+  EXPECT_THAT(FailuresOf("hanging", SeedOfFirstCrash(90, 75)),
+              ElementsAre(HasSubstr("did not end its commits within 300 ms")));
+}
+
+TEST(HangingClientTest, AHangingRecoveryFailsTheRound) {
+  AddEngineWithoutRows("not-recovering", HangInLaterOpenings, Rest);
+  EXPECT_THAT(FailuresOf("not-recovering", SeedOfFirstCrash(50)),
+              ElementsAre(HasSubstr("recovery did not end within 200 ms")));
 }
 
 }  // namespace

@@ -74,6 +74,19 @@ bool HasEnded(pid_t child) {
   return info.si_pid != 0;
 }
 
+std::optional<int> AwaitEnd(pid_t child, uint32_t longest_ms) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_ms);
+  while (!HasEnded(child)) {
+    if (std::chrono::steady_clock::now() >= limit) {
+      ::kill(child, SIGKILL);
+      AwaitChild(child);
+      return std::nullopt;
+    }
+    CrashSleep(1);
+  }
+  return AwaitChild(child);
+}
+
 std::string WrongEnd(int status, CrashCause cause) {
   const bool device = cause == CrashCause::kDevice;
   if (WIFSIGNALED(status)) {

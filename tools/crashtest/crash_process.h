@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,6 +63,9 @@ void CrashSleep(double ms);
 
 // Returns whether the child has ended. Does not reap it: AwaitChild still returns its status.
 bool HasEnded(pid_t child);
+// Waits until the child has ended, and reaps it. Returns its wait(2) status, or nothing when the
+// child had not ended within `longest_ms` and was killed.
+std::optional<int> AwaitEnd(pid_t child, uint32_t longest_ms);
 // What the test did that can have ended a child process.
 enum class CrashCause : uint8_t {
   kNone,    // nothing: a child that ends does so by itself

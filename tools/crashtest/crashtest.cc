@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -130,11 +131,11 @@ bool Test::Await(pid_t child, const Condition& condition, uint32_t longest_ms) c
 }
 
 // Waits until the lazy commits that were acknowledged before the call must be durable, as they have
-// the age of PromisedAgeMs. Then it waits until a commit has begun, and was acknowledged. mmapv1
-// acknowledges nothing while a sync is late, so that this shows of mmapv1 that the earlier commits
-// are durable, however slow the device is. Other engines acknowledge commits while a sync runs: of
-// them it shows nothing, and on a device whose syncs take longer than the wait the test may ask for
-// more than they promise.
+// the age of PromisedAgeMs. Then it waits until a commit has begun and was acknowledged, which
+// shows of mmapv1 that the earlier commits are durable, however slow the device is: mmapv1
+// acknowledges nothing while a sync is late. Other engines acknowledge commits while a sync runs,
+// so that on a device whose syncs take longer than the wait the test may ask for more than they
+// promise.
 void Test::AwaitLazyCommits(pid_t writer) const {
   CrashSleep(static_cast<double>(PromisedAgeMs(options_)));
   const std::vector<uint64_t> now = AcknowledgedByWriter();
@@ -299,7 +300,10 @@ std::string Test::VerifyRound() {
   // counts as found must be durable.
   const bool close = options_.kills == 0 || random_.Below(2) == 0 ||
                      options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0;
-  const int status = AwaitChild(Spawn([this, close] { Process().Verify(close); }));
+  const std::optional<int> end =
+      AwaitEnd(Spawn([this, close] { Process().Verify(close); }), options_.verify_wait_ms);
+  if (!end) return fmt::format("recovery did not end within {} ms", options_.verify_wait_ms);
+  const int status = *end;
   result_.rows_read += shared_->rows;
   result_.commits_found_unacknowledged += shared_->unacknowledged;
   if (!exists_ && WIFEXITED(status) && WEXITSTATUS(status) == CrashProcess::kNotCreated) {

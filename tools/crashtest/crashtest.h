@@ -17,8 +17,7 @@
 // must find every row of every table and index as the acknowledged transactions left it. The single
 // transaction of a client that was in flight may have happened as a whole, or not at all. With lazy
 // commits, the transactions must be found that had the age of PromisedAgeMs (crashtest_checks.h) at
-// the crash; of the younger transactions of a client, any number may be lost, but only from the
-// end.
+// the crash; of a client's younger transactions any number may be lost, but only from the end.
 //
 // docs/crash-testing.md tells which bugs this finds and which it cannot see.
 #ifndef TESTBED_TOOLS_CRASHTEST_CRASHTEST_H_
@@ -48,6 +47,7 @@ struct CrashtestOptions {
   // is void.
   uint64_t least_commits = 5;
   uint32_t commits_wait_ms = 20000;  // maximum wait for them, and for their end before a close
+  uint32_t verify_wait_ms = 600000;  // maximum wait for the end of a recovery and its check
 };
 
 struct CrashtestResult {
