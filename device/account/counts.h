@@ -38,7 +38,9 @@ struct FileCounts {
 
 // Requests and bytes at the block layer. A flush is an empty write and is counted in `writes` too,
 // as in the device's statistics. `readahead` counts the reads that the kernel's readahead issued,
-// plain buffered reads included unless read_ahead_kb is 0.
+// plain buffered reads included unless read_ahead_kb is 0. Numbers of requests are below 0, as
+// int64_t, where a thread joined more waiting requests than it made
+// (device/account/kernel_account.h).
 struct BlockCounts {
   uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, flushes = 0, readahead = 0;
   BlockCounts& operator+=(const BlockCounts& o);

@@ -20,6 +20,11 @@ std::string Bytes(uint64_t n) { return Size(static_cast<double>(n)); }
 
 std::string Rounded(double rate) { return std::isnan(rate) ? "-" : Whole(std::round(rate)); }
 
+// Returns a number of requests, which may be below 0 (BlockCounts).
+std::string Requests(uint64_t n) {
+  return static_cast<int64_t>(n) < 0 ? "-" + Count(0 - n) : Count(n);
+}
+
 std::string Latency(double us) { return us > 0 ? LatencyText(us) : "-"; }
 
 // Returns the text with ASCII characters of about the same weight in place of blocks.
@@ -107,8 +112,8 @@ void AddLedger(const SecondReport& last, std::vector<LiveLine>* lines) {
                     Kind::kTitle});
   const auto add = [lines](const std::string& name, uint64_t reads, uint64_t read_bytes,
                            uint64_t writes, uint64_t write_bytes) {
-    lines->push_back({fmt::format("{:<28}{:>10}{:>10}{:>10}{:>10}", name, Count(reads),
-                                  Bytes(read_bytes), Count(writes), Bytes(write_bytes))});
+    lines->push_back({fmt::format("{:<28}{:>10}{:>10}{:>10}{:>10}", name, Requests(reads),
+                                  Bytes(read_bytes), Requests(writes), Bytes(write_bytes))});
   };
   std::vector<const SecondReport::Cause*> causes;
   for (const SecondReport::Cause& cause : last.causes) causes.push_back(&cause);

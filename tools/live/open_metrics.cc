@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -117,11 +118,23 @@ void OpenMetrics::AddCauses(const SecondReport& second) {
       add("testbed_file_bytes", c, "direction", "write", c.file.write_bytes);
     }
     if (!second.counts_in_kernel) continue;
-    add("testbed_kernel_requests", c, "direction", "read", c.kernel.reads);
-    add("testbed_kernel_requests", c, "direction", "write", c.kernel.writes);
+    AddRequests(c, "read", c.kernel.reads);
+    AddRequests(c, "write", c.kernel.writes);
     add("testbed_kernel_bytes", c, "direction", "read", c.kernel.read_bytes);
     add("testbed_kernel_bytes", c, "direction", "write", c.kernel.write_bytes);
   }
+}
+
+// Adds the requests of a second, which may be below 0 (BlockCounts). A counter must not fall, so
+// what it would fall by is taken from the seconds that follow.
+void OpenMetrics::AddRequests(const SecondReport::Cause& cause, const char* direction, uint64_t n) {
+  const Labels labels =
+      With({{"cause", cause.name}, {"ground", cause.ground}, {"direction", direction}});
+  double& owed = owed_requests_[labels];
+  owed += static_cast<double>(static_cast<int64_t>(n));
+  const double grown = std::max(0.0, owed);
+  counters_["testbed_kernel_requests"][labels] += grown;
+  owed -= grown;
 }
 
 void OpenMetrics::AddSurroundings(const SecondReport& second) {

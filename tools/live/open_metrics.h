@@ -10,6 +10,7 @@
 #ifndef TESTBED_TOOLS_LIVE_OPEN_METRICS_H_
 #define TESTBED_TOOLS_LIVE_OPEN_METRICS_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ class OpenMetrics {
   using Labels = std::string;  // as in the text, with braces
   Labels With(const std::vector<std::pair<std::string, std::string>>& more = {}) const;
   void AddCauses(const SecondReport& second);
+  void AddRequests(const SecondReport::Cause& cause, const char* direction, uint64_t n);
   void AddSurroundings(const SecondReport& second);
   void SetGauges(const SecondReport& second);
 
@@ -47,6 +49,7 @@ class OpenMetrics {
   LiveState state_;
   RunLabels run_;
   std::map<std::string, std::map<Labels, double>> counters_, gauges_;  // by family
+  std::map<Labels, double> owed_requests_;  // what counters of requests have not grown by; <= 0
 };
 
 }  // namespace testbed

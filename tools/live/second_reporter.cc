@@ -7,8 +7,10 @@ namespace {
 
 double Us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
+// Returns whether anything was counted. A bio that joins a waiting request has bytes and makes no
+// request, and numbers of requests may cancel each other out.
 bool Moves(const FileCounts& file, const BlockCounts& kernel) {
-  return file.reads + file.writes + file.syncs + kernel.reads + kernel.writes > 0;
+  return file.reads + file.writes + file.syncs > 0 || kernel != BlockCounts{};
 }
 
 }  // namespace

@@ -64,6 +64,16 @@ TEST(LiveLinesTest, TheScreenHasRateLatencyLedgerAndMemory) {
   EXPECT_NE(text.find("  the whole device"), std::string::npos) << text;
 }
 
+// It had 18,446,744,073,709,551,615 reads.
+TEST(LiveLinesTest, AThreadMayHaveFewerRequestsThanNone) {
+  LiveState state = StateAfter(2);
+  SecondReport second = SecondOf(3, 1000);
+  second.causes[0].kernel.reads = ~uint64_t{0};
+  state.Add(second, 3);
+  const std::string text = Joined(LiveLines(state, 3, {.columns = 80, .rows = 24}));
+  EXPECT_NE(text.find("  update" + std::string(28, ' ') + "-1"), std::string::npos) << text;
+}
+
 TEST(LiveLinesTest, AStallIsSeenAtItsSecondAndARunThatStandsStillWhileItDoes) {
   LiveState state = StateAfter(10);
   EXPECT_FALSE(state.StandsStill(11.1));

@@ -174,6 +174,25 @@ TEST(OpenMetricsTest, CountersGrowOverPhasesAndGaugesAreOfTheOneUnderWay) {
             151);
 }
 
+// Such a second added 2^64 - 2 to the counter.
+TEST(OpenMetricsTest, FewerRequestsThanNoneAreTakenFromTheSecondsThatFollow) {
+  OpenMetrics metrics("0.1.0");
+  metrics.Begin({"btree", 8}, "mixed", 0);
+  const std::string sample = Sample("testbed_kernel_requests_total",
+                                    R"(cause="point-read",ground="foreground",direction="read")");
+  double now = 0;
+  const auto total_after = [&](uint64_t reads) {
+    SecondReport second = ASecond(++now, 100);
+    second.causes[0].kernel.reads = reads;
+    metrics.Add(second, now);
+    return StrictParser(metrics.Text(now)).Value(sample);
+  };
+  EXPECT_EQ(total_after(6), 6);
+  EXPECT_EQ(total_after(uint64_t{0} - 2), 6) << "a counter does not fall";
+  EXPECT_EQ(total_after(1), 6);
+  EXPECT_EQ(total_after(5), 10);
+}
+
 TEST(OpenMetricsTest, StalledSecondsAreCounted) {
   OpenMetrics metrics("0.1.0");
   metrics.Begin({"btree", 8}, "mixed", 0);

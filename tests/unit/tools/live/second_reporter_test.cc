@@ -1,0 +1,66 @@
+// Tests that the reports of a phase's seconds have all that its causes moved.
+#include "tools/live/second_reporter.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "device/account/kernel_account.h"
+#include "device/account/ledger.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// A CountsOfOne has the requests that the test sets, all of one kind of operation.
+class CountsOfOne : public KernelAccount {
+ public:
+  explicit CountsOfOne(OpKind op) : op_(op) {}
+  void Attach(ThreadLedger*, int) override {}
+  void Detach(ThreadLedger*, int) override {}
+  void RegisterFile(uint64_t, uint64_t, FileKind) override {}
+  bool RegisterJournal(uint64_t, uint64_t) override { return true; }
+  void AddCounts(LedgerCounts* counts) const override {
+    counts->ops[op_.id].kernel[static_cast<size_t>(FileKind::kData)] += counted;
+  }
+
+  BlockCounts counted;
+
+ private:
+  const OpKind op_;
+};
+
+// A second whose requests added up to none was not reported, and its bytes were in no second.
+TEST(SecondReporterTest, BytesWithoutARequestAreReported) {
+  const OpKind op = DefineOp("checkpoint", Ground::kBackground);
+  CountsOfOne account(op);
+  Ledger::Get().Configure(AccountDepth::kKernel, &account);
+  json line;
+  SecondReporter reporter("mixed", {op}, {}, [&line](const json& offered) {
+    line = offered;
+    return true;
+  });
+  Interval interval{};
+  interval.counts = {0};
+  interval.max_latency_ns = {0};
+  const auto is_reported = [&](const BlockCounts& of_second) {
+    account.counted += of_second;
+    interval.end_seconds += 1;
+    reporter.Second({interval.end_seconds, &interval, 0, -1});
+    const SecondReport second = ParseSecond(line.at("second"));
+    for (const SecondReport::Cause& cause : second.causes) {
+      if (cause.name == "checkpoint") return cause.kernel == of_second;
+    }
+    return false;
+  };
+  EXPECT_FALSE(is_reported({}));
+  EXPECT_TRUE(is_reported({.reads = 3, .read_bytes = 4096}));
+  EXPECT_TRUE(is_reported({.write_bytes = 8192})) << "bios that joined waiting requests";
+  EXPECT_TRUE(is_reported({.reads = ~uint64_t{0}, .writes = 1, .write_bytes = 4096}));
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+}
+
+}  // namespace
+}  // namespace testbed
