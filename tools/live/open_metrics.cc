@@ -164,11 +164,13 @@ void OpenMetrics::SetGauges(const SecondReport& second) {
                                                       {"100", second.max_us}};
   for (const auto& [percentile, us] : latencies) {
     gauges_["testbed_latency_seconds"][With({{"percentile", percentile}})] =
-        second.operations > 0 ? us / 1e6 : NAN;
+        us > 0 ? us / 1e6 : NAN;
   }
   gauges_["testbed_phase_seconds"][With()] = second.seconds;
   if (second.fraction >= 0) gauges_["testbed_phase_done_ratio"][With()] = second.fraction;
-  gauges_["testbed_resident_memory_bytes"][With()] = static_cast<double>(second.resident_bytes);
+  if (second.resident_bytes > 0) {
+    gauges_["testbed_resident_memory_bytes"][With()] = static_cast<double>(second.resident_bytes);
+  }
   if (!second.memory) return;
   const std::pair<const char*, uint64_t> parts[] = {{"limit", second.memory->limit},
                                                     {"process", second.memory->process},

@@ -42,13 +42,13 @@ struct SecondReport {
   double length = 0;     // seconds that this report covers
   double fraction = -1;  // share of the phase that is done; negative: unknown
   uint64_t operations = 0;
-  double p50_us = 0, p99_us = 0, p999_us = 0, max_us = 0;  // 0 without operations
+  double p50_us = 0, p99_us = 0, p999_us = 0, max_us = 0;  // 0: not known (KnowsLatency)
   std::vector<Operation> by_operation;
   std::vector<Cause> causes;                            // only those that did IO
   bool counts_files = false, counts_in_kernel = false;  // the known levels of `causes`
   std::optional<BlockCounts> device;                    // IO of the whole device, without flushes
   std::optional<Memory> memory;                         // nothing without a budget
-  uint64_t resident_bytes = 0;                          // memory of the run and its servers
+  uint64_t resident_bytes = 0;                          // of the run and its servers; 0: not known
   bool joined = false;  // covers several seconds: the parent was behind
   bool ended = false;   // the last report of the phase, perhaps of a part of a second
 
