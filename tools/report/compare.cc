@@ -64,7 +64,8 @@ std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCel
 bool HadEnough(const DocumentCell& first, const DocumentCell& second, const std::string& metric) {
   const double share = PercentileShare(metric);
   return share == 0 ||
-         TellsPercentile(std::min(first.least_operations, second.least_operations), share);
+         TellsPercentile(std::min(first.LeastOperations(metric), second.LeastOperations(metric)),
+                         share);
 }
 
 // Judges a condition in every cell, at a level corrected for the number of cells and conditions

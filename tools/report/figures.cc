@@ -74,6 +74,10 @@ bool TellsPercentile(double operations, double share) {
   return operations * (1 - share) >= kLeastAbove;
 }
 
+double ToldOperations(const json& entry, const std::string& latency) {
+  return Number(entry, "/" + latency + "/count", Number(entry, "/count", 0));
+}
+
 double PercentileShare(const std::string& metric) {
   const std::string name = metric.substr(metric.find_last_of("._") + 1);
   return name == "p50" ? 0.5 : name == "p99" ? 0.99 : name == "p999" ? 0.999 : 0;

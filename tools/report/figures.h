@@ -46,6 +46,11 @@ void ForEachPhase(const nlohmann::json& document, Function function) {
 // least ten of them took longer. Reports have "-" in place of other percentiles.
 bool TellsPercentile(double operations, double share);
 
+// Returns how many operations tell the latencies of an entry of "operations", "addresses" or
+// "tasks": those that it counts, unless the latencies have a count of their own. Those from the
+// intended start include operations that were due and had not begun.
+double ToldOperations(const nlohmann::json& entry, const std::string& latency = "latency_us");
+
 // Returns the share of operations below the percentile that a metric is: 0.99 for p99, intended_p99
 // and update.p99. Returns 0 for other metrics.
 double PercentileShare(const std::string& metric);

@@ -37,9 +37,8 @@ std::string Steadiness(const json& flag) {
 // which are too few for the percentile.
 std::string Percentile(const json& op, const char* name, double share,
                        const char* latency = "latency_us") {
-  // Latencies from the intended start include those of operations that were due and had not begun.
-  const double count = Number(op.at(latency), "/count", Number(op, "/count", 0));
-  return TellsPercentile(count, share) ? Short(op.at(latency).at(name)) : "-";
+  const bool told = TellsPercentile(ToldOperations(op, latency), share);
+  return told ? Short(op.at(latency).at(name)) : "-";
 }
 
 Table RateTable(const json& document) {
@@ -207,7 +206,7 @@ Table AddressTable(const json& document) {
       const json of = i < clients.size() ? clients[i] : json::object();
       const double operations = Number(of, "/count", 0);
       const auto percentile = [&](const char* name, double share) {
-        return Short(TellsPercentile(operations, share)
+        return Short(TellsPercentile(ToldOperations(of), share)
                          ? Number(of, std::string("/latency_us/") + name)
                          : NAN);
       };
@@ -235,7 +234,7 @@ Table TaskTable(const json& document) {
     for (const json& task : phase.value("tasks", json::array())) {
       const double operations = Number(task, "/count", 0);
       const auto percentile = [&](const char* name, double share) {
-        return Short(TellsPercentile(operations, share)
+        return Short(TellsPercentile(ToldOperations(task), share)
                          ? Number(task, std::string("/latency_us/") + name)
                          : NAN);
       };

@@ -16,19 +16,22 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the figures of the latencies; each is null when there are none.
-json LatencyJson(const HistogramCounts& h) {
+// Returns the figures of the latencies of so many operations; each is null when there are none.
+// They have a count of their own where some operations are in no latency.
+json LatencyJson(const HistogramCounts& h, uint64_t operations) {
   const auto us = [&h](double ns) { return h.count() == 0 ? json() : json(ns / 1000); };
   const auto percentile = [&](double share) {
     return us(static_cast<double>(h.Percentile(share)));
   };
-  return {{"mean", us(h.mean_ns())},
-          {"p50", percentile(0.5)},
-          {"p90", percentile(0.9)},
-          {"p99", percentile(0.99)},
-          {"p999", percentile(0.999)},
-          {"p9999", percentile(0.9999)},
-          {"max", us(static_cast<double>(h.max_ns()))}};
+  json j = {{"mean", us(h.mean_ns())},
+            {"p50", percentile(0.5)},
+            {"p90", percentile(0.9)},
+            {"p99", percentile(0.99)},
+            {"p999", percentile(0.999)},
+            {"p9999", percentile(0.9999)},
+            {"max", us(static_cast<double>(h.max_ns()))}};
+  if (h.count() != 0 && h.count() != operations) j["count"] = h.count();
+  return j;
 }
 
 // Returns a latency of a second in microseconds; null when the second has none, or none is known:
@@ -107,14 +110,11 @@ json OperationsJson(const PhaseResult& result) {
     json o = {{"name", OpName(op.op)},
               {"count", op.count},
               {"rate", static_cast<double>(op.count) / result.seconds},
-              {"latency_us", LatencyJson(op.latency)},
+              {"latency_us", LatencyJson(op.latency, op.count)},
               {"latency_ns_histogram", op.latency.Buckets()}};
-    if (op.latency.count() != 0 && op.latency.count() != op.count) {
-      o["latency_us"]["count"] = op.latency.count();
-    }
     if (op.intended.count() != 0) {
       const HistogramCounts from_intended = op.FromIntended();
-      o["latency_from_intended_us"] = LatencyJson(from_intended);
+      o["latency_from_intended_us"] = LatencyJson(from_intended, from_intended.count());
       o["latency_from_intended_us"]["count"] = from_intended.count();
       o["latency_from_intended_ns_histogram"] = from_intended.Buckets();
     }
@@ -143,7 +143,7 @@ json AddressClientsJson(const PhaseResult& result) {
                    {"count", address.count},
                    {"rate", static_cast<double>(address.count) / result.seconds},
                    {"unanswered", address.unanswered},
-                   {"latency_us", LatencyJson(address.latency)}});
+                   {"latency_us", LatencyJson(address.latency, address.count)}});
   }
   return all;
 }
@@ -166,7 +166,7 @@ json TasksJson(const std::vector<TaskFigures>& tasks) {
                    {"count", task.count},
                    {"rate", task.seconds > 0 ? static_cast<double>(task.count) / task.seconds : 0},
                    {"unanswered", task.unanswered},
-                   {"latency_us", LatencyJson(task.latency)},
+                   {"latency_us", LatencyJson(task.latency, task.count)},
                    {"foreign_cpu_share", foreign ? json(*foreign) : json()},
                    {"clock_before", ClockJson(task.clock_before)},
                    {"clock_after", ClockJson(task.clock_after)},
@@ -216,7 +216,7 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
   // A workload may set rates for some of its threads, so --rate alone does not decide this.
   if (result.due_operations() != 0) {
     (*phase)["backlog_seconds"] = result.backlog_seconds;
-    (*phase)["lateness_us"] = LatencyJson(result.lateness);
+    (*phase)["lateness_us"] = LatencyJson(result.lateness, result.lateness.count());
     if (result.knows_undone) {
       (*phase)["due_operations"] = result.due_operations();
       (*phase)["undone_operations"] = result.undone.count();

@@ -28,13 +28,15 @@ bool LoadsAndMeasures(const json& run) {
   return loads && measures;
 }
 
-// Returns the number of the phase's operations of a kind; of all kinds when `operation` is empty.
-double OperationsOf(const json& phase, const std::string& operation) {
-  if (operation.empty()) return Number(phase, "/count", 0);
-  for (const json& op : phase.at("operations")) {
-    if (op.at("name") == operation) return Number(op, "/count", 0);
+// Returns how many of the phase's operations of a kind tell its latencies. With an empty
+// `operation` that is the kind of a phase that has one; a phase of several has no latencies.
+double ToldOf(const json& phase, const std::string& operation, const char* latency) {
+  const json& operations = phase.at("operations");
+  for (const json& op : operations) {
+    const bool is_it = operation.empty() ? operations.size() == 1 : op.at("name") == operation;
+    if (is_it) return ToldOperations(op, latency);
   }
-  return 0;
+  return Number(phase, "/count", 0);
 }
 
 // Returns the seed of the run's load; null when it is not known. Older documents number no loads.
@@ -75,12 +77,14 @@ std::vector<DocumentCell> CellsOf(const json& document) {
         std::string name = of_phase;
         if (!operation.empty()) name += " " + operation;
         name = OneLine(name) + ", " + ClientsText(run, phase);
-        const double operations = OperationsOf(phase, operation);
+        const double actual = ToldOf(phase, operation, "latency_us");
+        const double intended = ToldOf(phase, operation, "latency_from_intended_us");
         if (index.emplace(name, cells.size()).second) {
-          cells.push_back({name, operation, {}, operations, {}});
+          cells.push_back({name, operation, {}, actual, intended, {}});
         }
         DocumentCell& cell = cells[index[name]];
-        cell.least_operations = std::min(cell.least_operations, operations);
+        cell.least_actual = std::min(cell.least_actual, actual);
+        cell.least_intended = std::min(cell.least_intended, intended);
         json& seed = cell.seeds.try_emplace(loads[i], SeedOf(run)).first->second;
         if (seed != SeedOf(run)) seed = nullptr;
         const int number = runs[{name, loads[i]}]++;

@@ -18,8 +18,15 @@ struct DocumentCell {
   std::string operation;  // "update"; "" when the cell is all operations of its phase
   // The samples by the name of their metric (metrics.h): one for each run. Their side is kA.
   std::map<std::string, std::vector<Sample>> samples;
-  double least_operations = 0;          // operations of the run that had fewest
+  // The operations that tell the latencies from the actual start, and those that tell the ones from
+  // the intended start (ToldOperations of tools/report/figures.h), in the run that had fewest.
+  double least_actual = 0, least_intended = 0;
   std::map<int, nlohmann::json> seeds;  // by load; null when a run does not tell its seed
+
+  // Returns how many operations tell the latency that is the metric, in the run that had fewest.
+  double LeastOperations(const std::string& metric) const {
+    return metric.starts_with("intended_") ? least_intended : least_actual;
+  }
 };
 
 // Returns the cells in the order of the document. Warm-ups, trials, settle steps and phases that

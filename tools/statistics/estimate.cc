@@ -52,7 +52,7 @@ std::vector<Repeated> Repeats(const nlohmann::json& document) {
       return EstimateMean(means);
     };
     repeated.rate = estimate("rate");
-    if (TellsPercentile(cell.least_operations, 0.99)) repeated.p99_us = estimate("p99");
+    if (TellsPercentile(cell.LeastOperations("p99"), 0.99)) repeated.p99_us = estimate("p99");
     repeated.device_reads = estimate("device_reads");
     repeated.device_writes = estimate("device_writes");
   }

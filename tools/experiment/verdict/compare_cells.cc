@@ -275,10 +275,11 @@ class Collector {
       for (const DocumentCell& cell : extract->cells) {
         const std::string full = name.empty() ? cell.name : name + ": " + cell.name;
         if (index.emplace(full, to->size()).second) {
-          to->push_back({full, cell.operation, {}, cell.least_operations, {}});
+          to->push_back({full, cell.operation, {}, cell.least_actual, cell.least_intended, {}});
         }
         DocumentCell& all = (*to)[index[full]];
-        all.least_operations = std::min(all.least_operations, cell.least_operations);
+        all.least_actual = std::min(all.least_actual, cell.least_actual);
+        all.least_intended = std::min(all.least_intended, cell.least_intended);
         all.seeds[round] = cell.seeds.begin()->second;
         for (const auto& [metric, samples] : cell.samples) {
           int run = 0;

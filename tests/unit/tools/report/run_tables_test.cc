@@ -172,6 +172,10 @@ TEST(RunTablesTest, EachAddressHasItsClientsAndWhatItsServerCounted) {
   const std::string lost = LineOf(table, "mixed, 8 thr: n2:1 (lost)");
   EXPECT_THAT(lost, HasSubstr(" 3 "));
   EXPECT_THAT(lost, Not(HasSubstr("11.0"))) << "four operations tell no percentile";
+  phase["addresses"][0]["latency_us"]["count"] = 999;
+  EXPECT_THAT(LineOf(TextOf(document, "Addresses of the server"), "mixed, 8 thr: n1:1"),
+              testing::AllOf(HasSubstr(" 11.0 "), Not(HasSubstr(" 22.0 "))))
+      << "the other operations kept rows for their check";
 }
 
 TEST(RunTablesTest, EachTaskHasItsClientsAndItsClock) {
@@ -341,20 +345,22 @@ TEST(RunTablesTest, TheBytesOfTheUserAreThoseOfTheRun) {
 }
 
 TEST(RunTablesTest, RepeatsTellAPercentileOfEnoughOperations) {
-  const auto known = [](int least) {
+  const auto known = [](int least, int told) {
     json document = SmallDocument();
     document["runs"].push_back(document["runs"][0]);
     document["runs"][1]["load"] = 1;
     for (const auto& [run, count] : {std::pair(0, 5000), std::pair(1, least)}) {
       document["runs"][static_cast<size_t>(run)]["phases"][2]["operations"][0]["count"] = count;
     }
+    document["runs"][1]["phases"][2]["operations"][0]["latency_us"]["count"] = told;
     for (const Repeated& repeated : Repeats(document)) {
       if (repeated.name == "mixed point-read, 8 thr") return repeated.p99_us.n;
     }
     return size_t{77};
   };
-  EXPECT_EQ(known(1000), 2u);
-  EXPECT_EQ(known(999), 0u) << "a run of it tells none";
+  EXPECT_EQ(known(1000, 1000), 2u);
+  EXPECT_EQ(known(999, 999), 0u) << "a run of it tells none";
+  EXPECT_EQ(known(2000, 999), 0u) << "the others kept rows for their check";
 }
 
 }  // namespace

@@ -248,6 +248,7 @@ TEST(RunJsonTest, WithoutAnOperationALatencyIsNotKnown) {
   EXPECT_EQ(j["series"][0]["resident_bytes"], 7);
   EXPECT_TRUE(j["series"][1]["resident_bytes"].is_null());
   EXPECT_EQ(j["tasks"][1]["latency_us"]["max"], 3);
+  EXPECT_EQ(j["tasks"][1]["latency_us"]["count"], 1) << "four of its operations are in no latency";
   const json& stalled = j["series"][1];
   EXPECT_EQ(stalled["operations"], 0);
   for (const char* figure : {"p50_us", "p99_us", "max_us"}) {

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 DocumentCell CellWith(const std::string& name, const std::vector<std::string>& metrics) {
-  DocumentCell cell{name, "", {}, 0, {}};
+  DocumentCell cell{name, "", {}, 0, 0, {}};
   for (const std::string& metric : metrics) cell.samples[metric] = {Sample{.value = 1}};
   return cell;
 }
