@@ -61,19 +61,23 @@
     return testbed.resultPhases(run).map(function (p) { return run.phases[p]; }).filter(function (phase) { return phase.name === name; });
   }
 
-  // Returns the sentence on the mean rate over all runs of a document that had this phase with as many clients; empty
-  // when there is one alone. The other sentences are of a single run.
+  function meanOf(figures) { return testbed.sum(figures) / figures.length; }
+
+  // Returns the sentence on the mean rate over the loads of a document, or over the runs of its only load, that had this
+  // phase with as many clients; empty when there is one run alone. The rate of a load is the mean over its runs, as in
+  // the repeats of the report. The other sentences are of a single run.
   function meanSentence(document, run, phase) {
-    var rates = [], loads = {}, place = namesakes(run, phase.name).indexOf(phase);
+    var runs = [], loads = {}, place = namesakes(run, phase.name).indexOf(phase);
     (document.runs || []).forEach(function (other) {
-      var same = namesakes(other, phase.name)[place];
+      var same = namesakes(other, phase.name)[place], load = other.load > 0 ? other.load : 0;
       if (other.threads !== run.threads || !same || same.partial) return;
-      loads[other.load > 0 ? other.load : 0] = true;
-      rates.push(testbed.reached(same));
+      loads[load] = (loads[load] || []).concat(testbed.reached(same));
+      runs.push(testbed.reached(same));
     });
-    if (rates.length < 2) return '';
-    var n = Object.keys(loads).length, of = n > 1 ? n + ' loads' : rates.length + ' runs';
-    return phase.name + ' with ' + testbed.clientsOf(run, phase) + ': ' + testbed.counted(testbed.short(testbed.sum(rates) / rates.length), 'operation') + ' a second, the mean of ' + of +
+    if (runs.length < 2) return '';
+    var means = Object.keys(loads).map(function (load) { return meanOf(loads[load]); });
+    var rates = means.length > 1 ? means : runs, of = rates.length + (means.length > 1 ? ' loads' : ' runs');
+    return phase.name + ' with ' + testbed.clientsOf(run, phase) + ': ' + testbed.counted(testbed.short(meanOf(rates)), 'operation') + ' a second, the mean of ' + of +
         ', which had ' + testbed.short(Math.min.apply(null, rates)) + ' to ' + testbed.short(Math.max.apply(null, rates)) + '. What follows is of the first of them.';
   }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/unit/tools/results/small_document.h"
 #include "tools/html/page_data.h"
@@ -80,6 +81,26 @@ TEST(PageFiguresTest, AStallInWhichNothingEndedHasNoSlowestOperation) {
   EXPECT_EQ(stall(0, 0), "One stall, from second 1 to 2: 0 operations a second.");
   EXPECT_EQ(stall(1, 2e6),
             "One stall, from second 1 to 2: 1 operation a second, the slowest operation 2 s.");
+}
+
+// A load of two runs counted twice, and its runs as if they were loads.
+TEST(PageFiguresTest, TheMeanOfLoadsTakesEachLoadOnce) {
+  json document = SmallDocument();
+  const json run = document["runs"][0];
+  document["runs"] = json::array();
+  for (const auto& [load, rate] : {std::pair(0, 40.0), std::pair(1, 60.0), std::pair(1, 80.0)}) {
+    document["runs"].push_back(run);
+    document["runs"].back()["load"] = load;
+    document["runs"].back()["phases"][2]["rate"] = rate;
+  }
+  PageData data;
+  data.AddDocument("run.json", document);
+  const std::string first =
+      EvaluateOnPage(data.Json()["documents"][0]["document"],
+                     "testbed.answers(data, data.runs[0], data.runs[0].phases[2])[0];");
+  EXPECT_EQ(first,
+            "mixed with 8 clients: 55 operations a second, the mean of 2 loads, which had 40 to "
+            "70. What follows is of the first of them.");
 }
 
 // A figure below 0, such as the growth of a database that shrank, lay outside of the panel.
