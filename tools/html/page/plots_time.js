@@ -9,13 +9,17 @@
     return series.end_seconds.map(function (end, i) { return end - (i > 0 ? series.end_seconds[i - 1] : 0); });
   };
 
-  // Returns operations per second of each interval; null for one too short for a rate.
-  testbed.rates = function (series, counts) {
+  // Returns the values of each interval as those per second; null where a value is not known, or the interval is too
+  // short for a rate.
+  function perSecond(series, values) {
     var lengths = testbed.intervals(series);
-    return (counts || series.operations || []).map(function (n, i) {
-      return lengths[i] < shortestForRate && lengths.length > 1 ? null : n / lengths[i];
+    return values.map(function (value, i) {
+      return value === null || lengths[i] < shortestForRate && lengths.length > 1 ? null : value / lengths[i];
     });
-  };
+  }
+
+  // Returns operations per second of each interval; null for one too short for a rate.
+  testbed.rates = function (series, counts) { return perSecond(series, counts || series.operations || []); };
 
   // Returns the stalls of a series: [{from, to, rate, worst}], in seconds, per second, and microseconds. The program
   // found them in the seconds before it joined them (StallsOf of tools/live/seconds.h).
@@ -142,18 +146,13 @@
     return testbed.time(one.value[1]);
   }
 
-  // Returns the values of a second each as those per second; null where a value is not known.
-  function perSecond(values, lengths) {
-    return values.map(function (value, i) { return value === null ? null : value / lengths[i]; });
-  }
-
   function positive(values) {
     return values.map(function (v) { return v > 0 ? v : null; });
   }
 
   // Returns the panels from the top, each with its title, its height and its lines.
   function panels(theme, series, open) {
-    var lengths = testbed.intervals(series), look = function (i) { return testbed.look(i, theme); }, list = [];
+    var look = function (i) { return testbed.look(i, theme); }, list = [];
     var rates = [['rate', testbed.rates(series), look(0)]], kinds = Object.keys(series.count_by_operation || {});
     if (kinds.length > 1) {
       kinds.forEach(function (kind, i) {
@@ -169,8 +168,8 @@
     }
     if (series.device_read_bytes && series.device_write_bytes) {
       list.push({title: 'device, bytes per second', height: 100, format: testbed.decimalBytes, from: 0, lines: [
-        ['device reads', perSecond(series.device_read_bytes, lengths), look(0)],
-        ['device writes', perSecond(series.device_write_bytes, lengths), look(1)]
+        ['device reads', perSecond(series, series.device_read_bytes), look(0)],
+        ['device writes', perSecond(series, series.device_write_bytes), look(1)]
       ]});
     }
     return list;

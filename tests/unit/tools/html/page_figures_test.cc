@@ -56,6 +56,24 @@ TEST(PageFiguresTest, AFigureThatTheFirstSecondLacksIsShown) {
             json::parse("[[0, null], [1, null], [1, 1000], [2, 1000], [2, 2000], [2.5, 2000]]"));
 }
 
+// The rest of a phase of a second was too short for a rate of operations, and yet had one of the
+// device: a write-back of 2000 bytes in it was drawn as 20,000 a second.
+TEST(PageFiguresTest, ARestTooShortForARateHasNoneOfTheDevice) {
+  json document = SmallDocument();
+  json& series = Measured(document)["series"];
+  series.erase(size_t{2});
+  series[1]["end_seconds"] = 1.1;
+  for (json& second : series) {
+    second["device_read_bytes"] = 0;
+    second["device_write_bytes"] = 2000;
+  }
+  const std::string writes = EvaluateOnPage(
+      MeasuredOnPage(document),
+      "JSON.stringify(testbed.timePlot(data, testbed.theme('light'), 760).option.series"
+      ".filter(function (one) { return one.name === 'device writes'; })[0].data);");
+  EXPECT_EQ(json::parse(writes), json::parse("[[0, 2000], [1, 2000], [1, null], [1.1, null]]"));
+}
+
 // Joined seconds of a stall, of which no latency is known, had latencies of 0.
 TEST(PageFiguresTest, JoinedSecondsHaveALatencyWhereOneOfThemHas) {
   json document = SmallDocument(), series = json::array();
