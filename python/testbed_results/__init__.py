@@ -247,11 +247,19 @@ def rows(paths, table="results"):
 
 def _of_one_type(found):
     """Returns the rows with each column made text that has numbers and texts, as of --value-size
-    400 and 100-1000. Parquet and polars accept no column of both."""
+    400 and 100-1000, and with 1 and 0 for true and false in a column that has numbers, too: a
+    store has these for those of a document. Parquet and polars accept no column of both."""
     text = {name for row in found for name, value in row.items() if isinstance(value, str)}
     mixed = {name for row in found for name in text if isinstance(row.get(name), (int, float))}
-    return [{name: json.dumps(value) if name in mixed and isinstance(value, (int, float)) else value for name, value in row.items()}
-            for row in found] if mixed else found
+    truths = {name for row in found for name, value in row.items() if isinstance(value, bool)} - mixed
+    truths = {name for row in found for name in truths if isinstance(row.get(name), (int, float)) and not isinstance(row[name], bool)}
+
+    def of_type(name, value):
+        if name in mixed and isinstance(value, (int, float)):
+            return json.dumps(value)
+        return int(value) if name in truths and isinstance(value, bool) else value
+
+    return [{name: of_type(name, value) for name, value in row.items()} for row in found] if mixed or truths else found
 
 
 def _frame(names, found, library):

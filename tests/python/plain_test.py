@@ -107,6 +107,14 @@ class PlainTest(unittest.TestCase):
         with self.assertRaisesRegex(tr.ResultsError, "cannot answer"):
             tr.query(store, "drop table results")
 
+    def test_true_and_false_of_documents_and_of_stores_are_one_type(self):
+        def types(*values):
+            return [type(row["partial"]) for row in tr._of_one_type([{"partial": value} for value in values])]
+
+        self.assertEqual(types(True, None, False), [bool, type(None), bool])
+        self.assertEqual(types(True, None, 0), [int, type(None), int])
+        self.assertEqual(types(True, 0, "x"), [str, str, str])
+
     def test_a_store_in_use_is_no_other_file(self):
         store, wait = self.directory / "used.db", tr.WAIT_SECONDS
         with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as writer:
