@@ -171,6 +171,18 @@ TEST(RunJsonTest, OperationsThatHadNotBegunAreInThePercentilesFromTheIntendedSta
   EXPECT_FALSE(PhaseJson(phase).contains("undone_operations"));
 }
 
+// Reads of another program were taken for the workload's, by which --cache-pct auto chooses.
+TEST(RunRecordTest, ReadsOfOtherProgramsAreOfNoOperation) {
+  PhaseRecord phase = FullPhase();
+  EXPECT_EQ(phase.DeviceReadsPerOperation(), 6.0 / 5);
+  phase.account.ledger.foreign.push_back({"kworker", FileKind::kData, {.reads = 1}});
+  phase.account.ledger.foreign.push_back({"rsync", FileKind::kOtherFile, {.reads = 4}});
+  EXPECT_EQ(phase.DeviceReadsPerOperation(), 2.0 / 5);
+  EXPECT_EQ(PhaseJson(phase)["account"]["own"]["reads"], 2) << "the same rule";
+  phase.account.ledger.foreign.push_back({"rsync", FileKind::kOtherFile, {.reads = 9}});
+  EXPECT_EQ(phase.DeviceReadsPerOperation(), 0);
+}
+
 // A thread may join two waiting requests that others have made.
 TEST(RunJsonTest, AThreadMayHaveFewerRequestsThanNone) {
   const OpKind read = DefineOp("point-read", Ground::kForeground);
