@@ -9,14 +9,22 @@
     return bytes >= 0 && bytes <= data ? bytes : null;
   }
 
-  // Returns the phases of a run at whose end its space is known, in their order: [{index, name, all, log, data, free}],
-  // in bytes. `data` are all files but those of the log, and `free` is what of them is in free pages, or null.
+  // Returns the bytes of the keys and values that were loaded; NaN when they are not known.
+  function loadedBytes(document) {
+    var data = document.data || {};
+    return data.key_bytes + data.value_bytes;
+  }
+
+  // Returns the phases of a run at whose end its space is known, in their order: [{index, name, all, log, data, free,
+  // times}], in bytes. `data` are all files but those of the log, and `free` is what of them is in free pages, or null.
+  // `times` is `data` against the keys and values that were loaded, or null: a log is as large as checkpoints let it grow.
   testbed.spaceRows = function (document, run) {
-    var rows = [];
+    var rows = [], loaded = loadedBytes(document);
     (run.phases || []).forEach(function (phase, i) {
       if (typeof phase.database_bytes !== 'number' || phase.kind === 'tune' || phase.kind === 'warm-up') return;
       var log = phase.log_file_bytes || 0, data = phase.database_bytes - log;
-      rows.push({index: i, name: String(phase.name), all: phase.database_bytes, log: log, data: data, free: freeBytes(document, phase, data)});
+      rows.push({index: i, name: String(phase.name), all: phase.database_bytes, log: log, data: data, free: freeBytes(document, phase, data),
+                 times: loaded > 0 ? data / loaded : null});
     });
     return rows;
   };
@@ -32,7 +40,7 @@
   testbed.spacePlot = function (document, run, theme, width) {
     var rows = testbed.spaceRows(document, run), narrow = width < 560, option = testbed.basePlot(theme);
     if (!rows.some(function (row) { return row.all > 0; })) return null;
-    var data = document.data || {}, user = data.key_bytes + data.value_bytes, shown = parts.filter(function (part) {
+    var user = loadedBytes(document), shown = parts.filter(function (part) {
       return rows.some(function (row) { return part[1](row) > 0; });
     });
     var most = Math.max(user || 0, Math.max.apply(null, rows.map(function (row) { return row.all; })));

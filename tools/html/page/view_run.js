@@ -169,12 +169,10 @@
 
   function space(entry, r) {
     const run = entry.document.runs[r];
-    const data = entry.document.data || {};
-    const user = data.key_bytes + data.value_bytes;
     const rows = testbed.spaceRows(entry.document, run).map((row) =>
       h('tr', {}, h('th', {scope: 'row'}, 'after ' + line(row.name)), derived(bytes(row.data)),
         figure(entry, pointer(r, row.index, '/log_file_bytes'), bytes), figure(entry, pointer(r, row.index, '/database_bytes'), bytes),
-        derived(user > 0 ? '× ' + short(row.all / user) : '–', 'bytes on disk, against the keys and values that were loaded')));
+        derived(row.times === null ? '–' : '× ' + short(row.times), 'bytes of data on disk, those of the log apart, against the keys and values that were loaded')));
     if (rows.length === 0) return null;
     return h('section', {}, h('h3', {}, 'Space'),
              plot('Space by part', 'What the database had on disk at the end of each phase, by kind of file.',

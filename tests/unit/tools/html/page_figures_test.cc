@@ -101,6 +101,17 @@ TEST(PageFiguresTest, AStallInWhichNothingEndedHasNoSlowestOperation) {
             "One stall, from second 1 to 2: 1 operation a second, the slowest operation 2 s.");
 }
 
+// The report's bytes of data for each byte of the user leave the log out; the page had it in them.
+TEST(PageFiguresTest, TheLogIsNoPartOfTheSpaceThatDataTakes) {
+  const json run = json::parse(R"({"phases": [{"name": "insert", "kind": "load",
+      "database_bytes": 900, "log_file_bytes": 750}]})");
+  const auto times = [&run](const std::string& data) {
+    return EvaluateOnPage(run, "String(testbed.spaceRows({data: " + data + "}, data)[0].times);");
+  };
+  EXPECT_EQ(times("{key_bytes: 40, value_bytes: 60}"), "1.5");
+  EXPECT_EQ(times("undefined"), "null") << "another loader made the rows";
+}
+
 // A load of two runs counted twice, and its runs as if they were loads.
 TEST(PageFiguresTest, TheMeanOfLoadsTakesEachLoadOnce) {
   json document = SmallDocument();
