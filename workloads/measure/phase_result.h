@@ -69,15 +69,18 @@ struct PhaseResult {
   // Whether `undone` is known; it is not when the workload sets the times of its operations and
   // knows them only once they are prepared, as a replay does.
   bool knows_undone = true;
-  HistogramCounts undone;      // with a rate: the waits of operations that had not begun
-  double backlog_seconds = 0;  // with a rate: the largest delay of any thread's last operation
+  HistogramCounts undone;  // with a rate: the waits of operations that had not begun
+  // With a rate, the largest delay of any thread's last operation, or of its first that had not
+  // begun.
+  double backlog_seconds = 0;
   std::vector<Interval> series;
   CpuUse cpu_begin, cpu_end;  // at the start of the phase, and after its last thread ended
   std::vector<uint64_t> thread_operations;  // operations of each thread, in thread order
   uint64_t extra_operations = 0;            // operations of threads without a share of the rate
   std::vector<double> thread_seconds;       // time that each thread worked, in thread order
   // The part of thread_seconds, of all threads together, in which their clients prepared operations
-  // (Client::Generate). It is the harness's time, which the latency of no operation includes.
+  // (Client::Generate). It is the harness's time, which no latency includes but those of reads that
+  // a thread keeps in flight meanwhile.
   double preparing_seconds = 0;
   // Returns how many operations of threads with a rate were due.
   uint64_t due_operations() const { return undone.count() + lateness.count(); }

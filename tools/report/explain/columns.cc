@@ -72,8 +72,9 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "prepare ns/op",
      "Time that the clients spent on preparing the operations of this phase, divided by their "
      "number, in nanoseconds: they chose rows that the database holds, made keys and values, and "
-     "waited for each other's choices. It is in ops/s and in no latency. From a tenth of the "
-     "clients' time on, the report begins with a line that says so."},
+     "waited for each other's choices. It is in ops/s and in no latency, but with --queue-depth in "
+     "that of the reads in flight meanwhile. From a tenth of the clients' time on, the report "
+     "begins with a line that says so."},
     {kOperations, "harness ns/op",
      "What the loop of the harness itself costs, in nanoseconds: measured with point reads on an "
      "engine that does nothing, just before the run. They are of all rows of the data set, by the "
@@ -118,7 +119,9 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kRates, "limited us", "The percentile that is limited."},
     {kRates, "max us", "The longest latency."},
     {kRates, "slower", "Share of the operations that were not faster than the limit."},
-    {kRates, "backlog s", "How late the last operation of a thread began, at most, in seconds."},
+    {kRates, "backlog s",
+     "How late the last operation of a thread began, or how long the first that had not begun had "
+     "waited at the end, at most, in seconds."},
     {kRates, "meets",
      "Whether the percentile is below the limit; no, fell behind: operations that were due were "
      "left undone; found: the rate that the search found."},
