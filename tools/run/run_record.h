@@ -74,8 +74,8 @@ struct PhaseRecord {
   uint64_t database_bytes = 0, log_file_bytes = 0;
 
   uint64_t operations() const { return work ? work->result.operations() : 0; }
-  // Returns the reads at the device, without those of other programs (OwnDeviceIo of
-  // tools/report/figures.h), divided by the operations, or by 1 when there are none; 0 when the
+  // Returns the reads at the device, without those of other programs (OwnDeviceIo,
+  // tools/report/figures.h), divided by the operations, or by 1 when there is none; 0 when the
   // device was not read.
   double DeviceReadsPerOperation() const;
   // Returns the bytes in the engine's cache and in the page cache at the phase's end; 0 without a

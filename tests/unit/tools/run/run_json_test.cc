@@ -304,6 +304,19 @@ TEST(RunJsonTest, OfATrialAFigureThatWasNotCountedIsNull) {
   EXPECT_EQ(j[1]["rate"], 5);
 }
 
+// They were among them, so that a neighbour on the disk decided which share --cache-pct auto chose.
+TEST(RunJsonTest, ReadsOfOtherProgramsAreInNoFigureOfATrial) {
+  PhaseRecord phase = FullPhase();
+  ASSERT_EQ(phase.operations(), 5u);
+  EXPECT_DOUBLE_EQ(phase.DeviceReadsPerOperation(), 6.0 / 5);
+  phase.account.ledger.foreign.push_back({"kworker", FileKind::kData, {.reads = 1}});
+  EXPECT_DOUBLE_EQ(phase.DeviceReadsPerOperation(), 6.0 / 5) << "these are of the run's files";
+  phase.account.ledger.foreign.push_back({"cp", FileKind::kOtherFile, {.reads = 4}});
+  EXPECT_DOUBLE_EQ(phase.DeviceReadsPerOperation(), 2.0 / 5);
+  phase.account.device.reset();
+  EXPECT_EQ(phase.DeviceReadsPerOperation(), 0);
+}
+
 TEST(RunJsonTest, OfTheDatabaseTheLogHasAFieldOfItsOwn) {
   EXPECT_EQ(RunJson(FullRun())["database"],
             json({{"bytes", 5000}, {"log_bytes", 70}, {"rows", 10}}));
