@@ -210,9 +210,11 @@ class BenchmarkRun {
     place_.Close();
   }
   void Count(const LedgerCounts& counts) {
+    // A number of requests is below 0 where the threads joined more waiting requests than they made
+    // (device/account/kernel_account.h).
     const auto per_operation = [this](const char* name, uint64_t n) {
-      state_.counters[name] =
-          benchmark::Counter(static_cast<double>(n), benchmark::Counter::kAvgIterations);
+      state_.counters[name] = benchmark::Counter(static_cast<double>(static_cast<int64_t>(n)),
+                                                 benchmark::Counter::kAvgIterations);
     };
     const LedgerCounts::Op& own = counts.ops[place_.op().id];
     if (FindEngine(engine_name()).capabilities.file_layer) {

@@ -1,5 +1,5 @@
 // Tests benchmarks of one's own whose threads end early: by an error, or without opening the
-// database. They end with a sentence, and leave no database behind.
+// database. They end with a sentence, and leave no database behind. Tests their counters, too.
 #include "embed/testbed/benchmark.h"
 
 #include <gtest/gtest.h>
@@ -78,6 +78,38 @@ TEST_F(OwnBenchmarkTest, AMacroMayRegisterAPairSeveralTimes) {
     const std::string report = Run(std::string("WriteRow/btree/iterations:") + iterations);
     EXPECT_TRUE(Has(report, "file_writes")) << report;
   }
+  EXPECT_TRUE(IsEmpty());
+}
+
+// A JoiningAccount has counted one read less than none, as where the threads of an operation joined
+// a waiting request of another.
+class JoiningAccount : public KernelAccount {
+ public:
+  explicit JoiningAccount(OpKind op) : op_(op) {}
+  void Attach(ThreadLedger*, int) override {}
+  void Detach(ThreadLedger*, int) override {}
+  void RegisterFile(uint64_t, uint64_t, FileKind) override {}
+  bool RegisterJournal(uint64_t, uint64_t) override { return true; }
+  void AddCounts(LedgerCounts* counts) const override { --counts->ops[op_.id].kernel[0].reads; }
+
+ private:
+  const OpKind op_;
+};
+
+void JoinRequests(BenchmarkRun& run) {
+  run.Open();
+  // The call counts from Open on, when this account had not begun.
+  static JoiningAccount account(DefineOp("JoinRequests", Ground::kForeground));
+  Ledger::Get().Configure(AccountDepth::kKernel, &account);
+  run.Measure([] {});
+}
+
+// It was 18,446,744,073,709,551,615 reads.
+TEST_F(OwnBenchmarkTest, ANumberOfRequestsMayBeBelowNone) {
+  RegisterBenchmarkOn("btree", "JoinRequests", JoinRequests)->Iterations(1);
+  const std::string report = Run("JoinRequests");
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+  EXPECT_TRUE(Has(report, "\"kernel_reads\": -1.0")) << report;
   EXPECT_TRUE(IsEmpty());
 }
 
