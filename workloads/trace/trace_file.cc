@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/file/input_file.h"
 
@@ -21,6 +22,12 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kMostIndexBytes = 1ull << 30;
+
+// Reading a trace is testbed's own work, and no operation's of its clients.
+OpKind ReadTraceOp() {
+  static const OpKind op = DefineOp("read-trace", Ground::kBackground);
+  return op;
+}
 
 uint64_t Checksum(const char* head, size_t head_bytes, const std::string& stored) {
   return XXH3_64bits_withSeed(stored.data(), stored.size(), XXH3_64bits(head, head_bytes));
@@ -40,6 +47,7 @@ void TraceFile::Refuse(const std::string& what) const {
 }
 
 TraceFile::TraceFile(const std::string& path) : path_(path) {
+  const IoScope scope(ReadTraceOp());
   // InputFile refuses directories and files of the kernel, which File takes.
   std::error_code none;
   if (std::filesystem::exists(path_, none)) {
@@ -135,6 +143,7 @@ void TraceFile::TakeIndex(const std::string& raw, uint64_t end) {
 }
 
 void TraceFile::ReadStored(size_t i, std::string* stored) const {
+  const IoScope scope(ReadTraceOp());
   const BlockEntry& entry = blocks_[i];
   char head[kBlockHeadBytes];
   stored->resize(entry.stored_bytes);

@@ -126,6 +126,7 @@ const std::vector<ColumnMeaning> kWords = {
     {kCauses, "count-rows", "Background: the rows that an interrupted run left are counted."},
     {kCauses, "look-up", "Background: a workload reads rows to find out what it may write."},
     {kCauses, "record", "Background: operations are written to a trace (--record)."},
+    {kCauses, "read-trace", "Background: the trace that is replayed is read."},
     {kCauses, "point-read",
      "Foreground: one row is read by its key. The names of all operations are in "
      "docs/workloads.md."},

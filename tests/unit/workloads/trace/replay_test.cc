@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
 #include "tests/unit/workloads/lying_engine.h"
 #include "tests/unit/workloads/trace/memory_in_use.h"
@@ -265,6 +266,18 @@ TEST_F(ReplayTest, AScanTellsTheEngineItsRows) {
     cut_off += replayed.expected[i] != recorded.expected[i];
   }
   EXPECT_LT(cut_off, 20u);
+}
+
+// Its reads were unscoped, as those of a thread of the engine that has no name.
+TEST_F(ReplayTest, ReadingTheTraceIsChargedToAKindOfItsOwn) {
+  WriteAbsentGets(100, 0);
+  const LedgerCounts before = Ledger::Get().Counts();
+  EXPECT_EQ(Replay().gets, 100u);
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  const OpKind op = DefineOp("read-trace", Ground::kBackground);
+  EXPECT_EQ(OpGround(op), Ground::kBackground);
+  EXPECT_GT(cost.ops[op.id].FileTotal().read_bytes, 0u);
+  EXPECT_EQ(cost.ops[kUnscoped.id].FileTotal().reads, 0u);
 }
 
 // Both clients give their cursors the same number.
