@@ -420,6 +420,12 @@ class Replay : public Workload {
     CheckKnownTrace(file_);
     for (const std::string& kind : file_.facts().kinds) {
       ops_.push_back(DefineOp(kind, Ground::kForeground));
+      // DefineOp returns a kind that exists, to which its own work is charged, too.
+      if (OpGround(ops_.back()) != Ground::kForeground) {
+        file_.Refuse("has operations of the kind " + kind +
+                     ", which is the name of work in the background: the IO of both would be "
+                     "charged together; write the trace with another name for them");
+      }
     }
     if (file_.facts().operations == 0)
       file_.Refuse("holds no operations; there is nothing to replay");

@@ -85,7 +85,7 @@ class ReplayTest : public testing::Test {
     writer.Finish(facts);
   }
   // Writes a trace of gets that did not find their row, each `gap_ns` after the one before.
-  void WriteAbsentGets(uint64_t gets, uint64_t gap_ns) {
+  void WriteAbsentGets(uint64_t gets, uint64_t gap_ns, const std::string& kind = "point-read") {
     TraceWriter writer(NewPath());
     TraceClient client(writer, 0);
     const std::string key(40, 'k');
@@ -97,7 +97,7 @@ class ReplayTest : public testing::Test {
     }
     client.Finish();
     TraceFacts facts;
-    facts.kinds = {"point-read"};
+    facts.kinds = {kind};
     facts.tables = {{0, kMainTable, {}, {}}};
     facts.clients = 1;
     facts.operations = gets;
@@ -278,6 +278,18 @@ TEST_F(ReplayTest, ReadingTheTraceIsChargedToAKindOfItsOwn) {
   EXPECT_EQ(OpGround(op), Ground::kBackground);
   EXPECT_GT(cost.ops[op.id].FileTotal().read_bytes, 0u);
   EXPECT_EQ(cost.ops[kUnscoped.id].FileTotal().reads, 0u);
+}
+
+// Its operations and the engine's own flushes were one kind, and that one was in the background.
+TEST_F(ReplayTest, AKindWithTheNameOfWorkInTheBackgroundIsRefused) {
+  WriteAbsentGets(1, 0, "flush");
+  std::string refusal;
+  try {
+    Replay();
+  } catch (const Error& error) {
+    refusal = error.what();
+  }
+  EXPECT_THAT(refusal, HasSubstr("has operations of the kind flush, which is the name of work"));
 }
 
 // Both clients give their cursors the same number.
