@@ -25,7 +25,6 @@ namespace {
 
 // This is the inode of the first pid namespace, which the kernel fixes (include/linux/proc_ns.h).
 constexpr uint64_t kInitialPidNamespace = 0xEFFFFFFC;
-constexpr size_t kMaxForeign = 1024;
 
 uint64_t LoadRelaxed(const uint64_t& value) { return __atomic_load_n(&value, __ATOMIC_RELAXED); }
 
@@ -62,6 +61,15 @@ struct SlotOwners {
   std::atomic<bool> lacks_files;  // a file found no room
 };
 
+// Returns the key of the entry that counts the requests of this class for which the hash had no
+// room.
+ForeignKey OverflowKey(uint32_t kind) {
+  ForeignKey key = {};
+  std::memcpy(key.thread, kForeignOverflow, sizeof key.thread);
+  key.kind = kind;
+  return key;
+}
+
 // Returns whether the kernel's own threads have this name.
 bool IsKernelsOwn(const std::string& sort) {
   return sort == "kworker" || sort == "jbd2" || sort == "xfsaild";
@@ -86,6 +94,7 @@ class BpfAccount : public KernelAccount {
   void Unserve(int tid) override;
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) override;
   bool LacksFiles() const override { return owners_->lacks_files.load(); }
+  bool LacksNames() const override;
   bool RegisterJournal(uint64_t first_sector, uint64_t sectors) override;
   void AddCounts(LedgerCounts* counts) const override;
   std::vector<Program> Programs() const override;
@@ -142,7 +151,7 @@ bool BpfAccount::CreateMaps(std::string* why) {
   journal_ = Handle(bpf_map_create(BPF_MAP_TYPE_ARRAY, "testbed_journal", sizeof(uint32_t),
                                    sizeof(JournalSectors), 1, nullptr));
   foreign_ = Handle(bpf_map_create(BPF_MAP_TYPE_HASH, "testbed_foreign", sizeof(ForeignKey),
-                                   sizeof(BlockCounts), kMaxForeign, nullptr));
+                                   sizeof(BlockCounts), kMostNames, nullptr));
   for (const Handle* map : {&tids_, &files_, &journal_, &foreign_}) {
     if (map->get() < 0) {
       *why = RefusalOf("a BPF map", errno);
@@ -150,9 +159,7 @@ bool BpfAccount::CreateMaps(std::string* why) {
     }
   }
   for (uint32_t kind = 0; kind <= kUnclassedIo; ++kind) {
-    ForeignKey key = {};
-    std::memcpy(key.thread, kForeignOverflow, sizeof key.thread);
-    key.kind = kind;
+    const ForeignKey key = OverflowKey(kind);
     const BlockCounts zero;
     bpf_map_update_elem(foreign_.get(), &key, &zero, BPF_ANY);
   }
@@ -310,6 +317,20 @@ void BpfAccount::RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) {
   const FileKey key = {KernelDev(dev), inode};
   const uint32_t value = static_cast<uint32_t>(kind);
   if (bpf_map_update_elem(files_.get(), &key, &value, BPF_ANY) != 0) owners_->lacks_files = true;
+}
+
+// Looks at the classes in which the name decides whose the request is (AddForeign). In the others
+// the file or the sector has decided that.
+bool BpfAccount::LacksNames() const {
+  for (const uint32_t kind :
+       {static_cast<uint32_t>(FileKind::kOtherFile), kUnclassedFlush, kUnclassedIo}) {
+    const ForeignKey key = OverflowKey(kind);
+    BlockCounts found;
+    if (bpf_map_lookup_elem(foreign_.get(), &key, &found) == 0 && found != BlockCounts{}) {
+      return true;
+    }
+  }
+  return false;
 }
 
 JournalSectors BpfAccount::Journal() const {

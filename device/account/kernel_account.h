@@ -60,6 +60,7 @@ class BlockDevice;
 class KernelAccount {
  public:
   static constexpr size_t kDefaultThreads = 512, kMostThreads = 8192, kMostFiles = 65536;
+  static constexpr size_t kMostNames = 1024;  // see LacksNames
   // Starts counting on `device`, and stops when the account is destroyed. At most `threads` threads
   // at a time have slots, and no more than kMostThreads. Returns null and sets *why to one sentence
   // when this machine or this user cannot count; `why` may be null.
@@ -86,6 +87,10 @@ class KernelAccount {
   virtual void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) = 0;
   // Returns whether a file found no room since Start, in this process or a child.
   virtual bool LacksFiles() const { return false; }
+  // Returns whether requests of threads without a slot were counted together since Start, because
+  // the account holds kMostNames pairs of a thread's name and a kind of file, and found no room for
+  // a further one. What these requests are for, and whether they are the run's, is then not known.
+  virtual bool LacksNames() const { return false; }
   // Declares that the file system's journal has these sectors, in units of 512 bytes from the start
   // of the disk. Returns false when the account holds no further range (kMaxJournalRanges);
   // requests to the range are then counted as metadata.

@@ -57,6 +57,12 @@ InForce RunAccount::InForceHere() const {
                     "run are counted as those of other files",
                     KernelAccount::kMostFiles));
   }
+  if (kernel_ && kernel_->LacksNames()) {
+    in_force.not_charged.push_back(fmt::format(
+        "the kernel account has room for {} pairs of a thread's name and a kind of file, and "
+        "requests of threads with further names are counted together, as another program's",
+        KernelAccount::kMostNames));
+  }
   if (kernel_ && !plan_.exclusive_device) {
     for (const std::string& name : RegisteredAmong(ThreadsOfOtherPrograms())) {
       in_force.not_charged.push_back(

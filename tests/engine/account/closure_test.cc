@@ -3,9 +3,11 @@
 #include "tests/engine/account/closure_test.h"
 
 #include <bpf/bpf.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/aio_abi.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -106,6 +108,31 @@ TEST_P(ClosureTest, ReadsInFlightThatWaitForTheirFileAreOfTheRunsFiles) {
   EXPECT_EQ(OfKind(cost, FileKind::kData).read_bytes, kPages * kPage);
   const BlockCounts& data = cost.ledger.ops[op.id].kernel[static_cast<size_t>(FileKind::kData)];
   EXPECT_EQ(WhyNotCharged(cost.ledger).empty(), data.read_bytes == kPages * kPage);
+}
+
+// Threads of the run's server or library may be among those that have no place of their own.
+TEST_P(ClosureTest, SaysWhenTheNameOfAThreadFindsNoRoom) {
+  Fill("data", FileKind::kData, kMiB);
+  const std::string path = scratch_->path() + "/data";
+  // Reads a block under each of these names. The thread calls no function of the ledger, so that it
+  // has no slot.
+  const auto read_as = [&path](size_t first, size_t end) {
+    std::thread([&] {
+      const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
+      AlignedBuffer buffer(4096);
+      for (size_t i = first; i < end; ++i) {
+        ::prctl(PR_SET_NAME, ("name " + std::to_string(i)).c_str());
+        EXPECT_EQ(::pread(fd, buffer.data(), 4096, 0), 4096);
+      }
+      ::close(fd);
+    }).join();
+  };
+  constexpr size_t kFew = 100;
+  Cost([&] { read_as(0, kFew); });
+  EXPECT_FALSE(account_->LacksNames());
+  const Balance cost = Cost([&] { read_as(kFew, kFew + KernelAccount::kMostNames); });
+  EXPECT_TRUE(account_->LacksNames());
+  EXPECT_GE(cost.ledger.KernelTotal().reads, KernelAccount::kMostNames) << "none is lost";
 }
 
 TEST_P(ClosureTest, BufferedAndMappedReads) {
