@@ -225,7 +225,7 @@ const std::vector<ColumnMeaning> kMeanings = {
      "Calls that make the log durable, per operation: syncs, and writes with O_DSYNC; below 1 with "
      "group commit, and 0 when the log was not synced."},
     {kLog, "device writes", "Write requests of the device per operation, other programs' apart."},
-    {kLog, "flushes", "Flushes of the device's cache, per operation."},
+    {kLog, "flushes", "Flushes of the device's cache per operation, other programs' included."},
     {kMemory, "phase", kPhase},
     {kMemory, "ram", "The budget (--ram), page cache included."},
     {kMemory, "engine cache", "Memory that the engine's cache holds, by the engine's own count."},
