@@ -63,7 +63,9 @@ class Meter {
   // is then counted in the slice in which it ends.
   Reading ReadNow() const;
 
-  // Returns the account of what happened between two readings.
+  // Returns the account of what happened between two readings. On a device that others use too,
+  // what WriteBack wrote to files that are not the database's is in LedgerCounts::foreign, under
+  // the name of the operation writeback.
   PhaseAccount Account(const Reading& before, const Reading& after) const;
 
  private:
