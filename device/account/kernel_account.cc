@@ -305,7 +305,7 @@ void BpfAccount::Serve(const ThreadLedger& client, int tid) {
   if (client.kernel < slots_ || client.kernel >= slots_ + threads_) return;
   const uint32_t key = static_cast<uint32_t>(tid);
   const uint32_t slot = static_cast<uint32_t>(client.kernel - slots_);
-  bpf_map_update_elem(tids_.get(), &key, &slot, BPF_ANY);
+  if (bpf_map_update_elem(tids_.get(), &key, &slot, BPF_ANY) != 0) ++owners_->refused;
 }
 
 void BpfAccount::Unserve(int tid) {

@@ -73,7 +73,9 @@ class KernelAccount {
   // threads get none and are counted by name. The ledger calls both methods, with its lock held.
   virtual void Attach(ThreadLedger* thread, int tid) = 0;
   virtual void Detach(ThreadLedger* thread, int tid) = 0;
-  // Returns how many threads got no slot since Start, in this process and its children.
+  // Returns how many threads got no slot since Start, in this process and its children. Threads of
+  // other processes for which there was no room beside the slot of their client (Serve) are among
+  // them.
   virtual uint64_t Refused() const { return 0; }
 
   // Counts thread `tid` of another process in the slot of `client`, until Unserve. The call has no

@@ -120,6 +120,24 @@ TEST_F(KernelAccountTest, HasAsManySlotsAsItIsAskedFor) {
   }
 }
 
+// A slot has room for three threads of a server. The requests of a further one would be charged to
+// no operation, and nothing would tell of it.
+TEST_F(KernelAccountTest, CountsTheServedThreadsThatFindNoRoom) {
+  std::string why;
+  auto account = KernelAccount::Start(*device_, &why, 1);
+  if (account == nullptr) GTEST_SKIP() << why;
+  constexpr int kFirstTid = 1 << 22;
+  ThreadLedger client;
+  account->Attach(&client, kFirstTid);
+  for (int i = 1; i <= 3; ++i) account->Serve(client, kFirstTid + i);
+  EXPECT_EQ(account->Refused(), 0u);
+  account->Serve(client, kFirstTid + 4);
+  EXPECT_EQ(account->Refused(), 1u);
+  account->Unserve(kFirstTid + 3);
+  account->Serve(client, kFirstTid + 5);
+  EXPECT_EQ(account->Refused(), 1u) << "one has made room";
+}
+
 TEST_F(KernelAccountTest, SlotsOfKilledChildrenComeBack) {
   std::string why;
   auto account = KernelAccount::Start(*device_, &why);
