@@ -171,18 +171,6 @@ TEST(RunJsonTest, OperationsThatHadNotBegunAreInThePercentilesFromTheIntendedSta
   EXPECT_FALSE(PhaseJson(phase).contains("undone_operations"));
 }
 
-// Reads of another program were taken for the workload's, by which --cache-pct auto chooses.
-TEST(RunRecordTest, ReadsOfOtherProgramsAreOfNoOperation) {
-  PhaseRecord phase = FullPhase();
-  EXPECT_EQ(phase.DeviceReadsPerOperation(), 6.0 / 5);
-  phase.account.ledger.foreign.push_back({"kworker", FileKind::kData, {.reads = 1}});
-  phase.account.ledger.foreign.push_back({"rsync", FileKind::kOtherFile, {.reads = 4}});
-  EXPECT_EQ(phase.DeviceReadsPerOperation(), 2.0 / 5);
-  EXPECT_EQ(PhaseJson(phase)["account"]["own"]["reads"], 2) << "the same rule";
-  phase.account.ledger.foreign.push_back({"rsync", FileKind::kOtherFile, {.reads = 9}});
-  EXPECT_EQ(phase.DeviceReadsPerOperation(), 0);
-}
-
 // A thread may join two waiting requests that others have made.
 TEST(RunJsonTest, AThreadMayHaveFewerRequestsThanNone) {
   const OpKind read = DefineOp("point-read", Ground::kForeground);
@@ -313,6 +301,8 @@ TEST(RunJsonTest, ReadsOfOtherProgramsAreInNoFigureOfATrial) {
   EXPECT_DOUBLE_EQ(phase.DeviceReadsPerOperation(), 6.0 / 5) << "these are of the run's files";
   phase.account.ledger.foreign.push_back({"cp", FileKind::kOtherFile, {.reads = 4}});
   EXPECT_DOUBLE_EQ(phase.DeviceReadsPerOperation(), 2.0 / 5);
+  phase.account.ledger.foreign.push_back({"cp", FileKind::kOtherFile, {.reads = 9}});
+  EXPECT_EQ(phase.DeviceReadsPerOperation(), 0);
   phase.account.device.reset();
   EXPECT_EQ(phase.DeviceReadsPerOperation(), 0);
 }
