@@ -106,6 +106,23 @@ TEST_F(AdviseTest, TheRateIsThatOfTheWorkload) {
   EXPECT_THAT(advice, HasSubstr("commits were measured with --durability lazy"));
 }
 
+// Once, their databases were to be loaded by buffered writes, which they cannot do, so that no way
+// was left.
+TEST_F(AdviseTest, AnEngineOfMappingsAloneHasTheWaysThatReadThroughMappings) {
+  PlanOptions options;
+  options.any_machine = true;
+  for (const EngineInfo& info : Engines()) {
+    const std::vector<IoMode>& modes = info.capabilities.io_modes;
+    if (modes.size() != 1 || modes[0] != IoMode::kMmap) continue;
+    options.set = {{"engine", info.name}};
+    std::vector<Cell> cells;
+    EXPECT_NO_THROW(cells = PlanCells(LoadExperiment("advise"), options)) << info.name;
+    for (const Cell& cell : cells) {
+      EXPECT_EQ(cell.runs() ? cell.labels.at("reading") : "mmap 10", "mmap 10") << cell.name;
+    }
+  }
+}
+
 // Once, `testbed report` of these results had the tables alone.
 TEST_F(AdviseTest, AReportOfItsResultsHasTheAdvice) {
   Plan(3);
