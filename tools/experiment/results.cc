@@ -256,8 +256,11 @@ ResultSet ResultSet::Read(const std::string& path) {
   return ResultSet(std::move(kept.experiment), kept.cells, dir);
 }
 
+// What --save wrote to sweep.toml has the name and the title of the sweep, too, but it is a file,
+// which its user may have changed.
 bool ResultSet::IsSweep() const {
-  return experiment_.name == "sweep" && experiment_.title.starts_with("testbed ");
+  return experiment_.file.empty() && experiment_.name == "sweep" &&
+         experiment_.title.starts_with("testbed ");
 }
 
 std::string ResultSet::Command() const {

@@ -215,6 +215,12 @@ TEST_F(ExperimentDataTest, TheCommandMakesSuchResultsAnew) {
                                           "4k",       "--rounds",   "2"};
   EXPECT_EQ(command(SweepOf(words)->experiment, {"small", {}, {}, {}, 2}),
             "testbed --engine btree,null --page-size 4k --rounds 2");
+  // Once, this was the command of the sweep that the file was saved from.
+  Experiment saved = SweepOf(words)->experiment;
+  std::filesystem::remove_all(directory_ + "/" + saved.name);
+  saved.file = "sweep.toml";
+  EXPECT_EQ(command(saved, {"small", {{"value-size", "400"}}, {}, {}, 2}),
+            "testbed experiment sweep.toml --scale small --set value-size=400 --rounds 2");
 }
 
 TEST_F(ExperimentDataTest, RunsThatAreMissingOrFailedAlarm) {
