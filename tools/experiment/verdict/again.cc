@@ -8,10 +8,17 @@
 namespace testbed {
 namespace {
 
+// Returns the text without the white space around it, which may stand around each name in a
+// selection (expression.cc).
+std::string Bare(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \n\t"), last = text.find_last_not_of(" \n\t");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
 // Replaces labels in the selections of expressions, and notes by which.
 class Relabeller {
  public:
-  explicit Relabeller(const Again& again) : again_(again), begin_(again.axis + "=") {}
+  explicit Relabeller(const Again& again) : again_(again) {}
 
   // Returns the text, an expression or one with expressions in it, with other labels.
   std::string Relabel(const std::string& text) {
@@ -39,10 +46,9 @@ class Relabeller {
     for (size_t at = 0; at <= selection.size();) {
       const size_t end = std::min(selection.find(',', at), selection.size());
       std::string condition = selection.substr(at, end - at);
-      const size_t first = condition.find_first_not_of(' ');
-      if (first != std::string::npos && condition.compare(first, begin_.size(), begin_) == 0) {
-        const size_t labels = first + begin_.size();
-        condition = condition.substr(0, labels) + RelabelList(condition.substr(labels));
+      const size_t equals = condition.find('=');
+      if (equals != std::string::npos && Bare(condition.substr(0, equals)) == again_.axis) {
+        condition = condition.substr(0, equals + 1) + RelabelList(condition.substr(equals + 1));
       }
       relabelled += (at == 0 ? "" : ",") + condition;
       at = end + 1;
@@ -55,7 +61,7 @@ class Relabeller {
     std::string relabelled;
     for (size_t at = 0; at <= labels.size();) {
       const size_t end = std::min(labels.find('|', at), labels.size());
-      const std::string label = labels.substr(at, end - at);
+      const std::string label = Bare(labels.substr(at, end - at));
       const auto other = again_.instead.find(label);
       const bool stays = other == again_.instead.end();
       (stays ? kept_ : replaced_).insert(label);
@@ -67,7 +73,6 @@ class Relabeller {
   }
 
   const Again& again_;
-  const std::string begin_;
   std::set<std::string> used_, replaced_, kept_;
 };
 

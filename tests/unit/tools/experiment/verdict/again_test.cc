@@ -110,6 +110,19 @@ TEST(AgainTest, TheSettingOfAPartIsThatOfTheOtherLabels) {
   EXPECT_EQ(findings.at(0).parts.at(0).needs, "min(reads[io=mapped]) > 0.1");
 }
 
+// A selection may have white space around its names. Once, such a one kept its labels, so that a
+// part compared cells of both kinds, or was left out.
+TEST(AgainTest, WhiteSpaceInASelectionMakesNoDifference) {
+  std::string text = WithAgain();
+  const std::string holds = "holds = \"min(qps) > 1000000\"";
+  text.replace(text.find(holds), holds.size(),
+               "holds = \"max(qps[io = direct | buffered]) > max(qps[io= direct ])\"");
+  const Experiment e = ParseExperiment(text, "x.toml");
+  const std::vector<Finding> findings = FindingsAgain(e, e.again[0], nullptr);
+  ASSERT_EQ(findings[0].parts.size(), 3u);
+  EXPECT_EQ(findings[0].parts[2].holds, "max(qps[io =mapped|buffered]) > max(qps[io=mapped])");
+}
+
 TEST(AgainTest, LabelsOfAListAreReplacedAndOthersStay) {
   std::string text = WithAgain();
   const std::string holds = "holds = \"min(qps) > 1000000\"";
