@@ -122,6 +122,20 @@ SweptWorkload MeasuredBy(const std::string& workloads) {
   return last;
 }
 
+// Returns whether replays keep the times of their traces, at whatever multiple of the pace. --speed
+// is the workload's setting of that name; of several paces none may be "max".
+bool ReplaysInTime(const OptionMap& options, const std::vector<Axis>& axes) {
+  std::set<std::string> paces;
+  for (const char* name : {"speed", "workload-option.speed"}) {
+    if (const auto found = options.find(name); found != options.end()) paces.insert(found->second);
+  }
+  for (const Axis& axis : axes) {
+    if (axis.name != "speed") continue;
+    for (const AxisValue& value : axis.values) paces.insert(value.label);
+  }
+  return !paces.empty() && !paces.contains("max");
+}
+
 // Returns the pace of the measured operations, which follows from the axes and from the options
 // that all cells have.
 Pace PaceOf(const SweptWorkload& last, const OptionMap& options, const std::vector<Axis>& axes) {
@@ -132,9 +146,7 @@ Pace PaceOf(const SweptWorkload& last, const OptionMap& options, const std::vect
   };
   if (last.loads) return Pace::kClosedLoop;
   if (given("find-rate")) return Pace::kSearch;
-  const auto speed = options.find("speed");
-  const bool replayed_in_time = speed != options.end() && speed->second != "max";
-  const bool open = given("rate") || last.own_rate || replayed_in_time;
+  const bool open = given("rate") || last.own_rate || ReplaysInTime(options, axes);
   return open ? Pace::kRate : Pace::kClosedLoop;
 }
 
