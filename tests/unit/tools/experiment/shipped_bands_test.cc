@@ -296,5 +296,45 @@ TEST(ShippedBandsTest, ThePublishedProfilesFulfilWhatIsAskedOfProfiles) {
   EXPECT_EQ(judged, 3u);
 }
 
+// Once, the mean of both predictions had to be near the best share, so that 5 and 35 % were as good
+// as twice 20 %.
+TEST(ShippedCacheSplitTest, EachPredictionIsComparedByItself) {
+  const Experiment e = LoadExperiment("cache-split");
+  size_t judged = 0;
+  for (const Finding& finding : e.findings) {
+    if (finding.id != "predict") continue;
+    for (const FindingPart& part : finding.parts) {
+      std::vector<std::string> shares;  // by cell
+      const Statement statement(
+          part.holds, [&](const std::string& name) { return e.FindMetric(name) != nullptr; },
+          [&](const Selection& selection) {
+            Statement::Groups groups;
+            for (const std::string& share : selection.where.at("share")) {
+              groups.push_back({shares.size()});
+              shares.push_back(share);
+            }
+            return groups;
+          });
+      const auto holds = [&](double low, double high) {
+        std::vector<double> values;  // 20 % are measured as the best share
+        for (const Statement::Figure& figure : statement.figures()) {
+          const std::string& share = shares[figure.cell];
+          values.push_back(figure.metric == "qps"         ? (share == "20" ? 2 : 1)
+                           : figure.metric == "cache_pct" ? std::stod(share)
+                           : share == "auto-low"          ? low
+                                                          : high);
+        }
+        return statement.Evaluate(values) != 0;
+      };
+      EXPECT_TRUE(holds(15, 30)) << part.says;
+      EXPECT_FALSE(holds(5, 35)) << part.says << ": 20 % on their mean";
+      EXPECT_FALSE(holds(20, 35)) << part.says;
+      EXPECT_FALSE(holds(5, 20)) << part.says;
+      ++judged;
+    }
+  }
+  EXPECT_EQ(judged, 3u);
+}
+
 }  // namespace
 }  // namespace testbed
