@@ -76,7 +76,7 @@ uint64_t AutoRam(const PlanOptions& options);
 // Returns the cells of the first round, then those of the second, and so on. So a disturbance of
 // the machine slows some cells of one round, and not one setting in all rounds. Throws Error
 // (kUsage) when a scale, an axis or a label does not exist, when --set changes an option that an
-// axis sets, when a cell has several numbers of threads, and when no cell is left that can run.
+// axis sets, when a cell has several numbers of threads, when no cell can run, and like InRounds.
 std::vector<Cell> PlanCells(const Experiment& experiment, const PlanOptions& options);
 
 // Throws Error (kUsage) when `only`, the user's --only, names an axis or a label that is not there.

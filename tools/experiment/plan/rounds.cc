@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "device/error.h"
 #include "workloads/random.h"
 
 namespace testbed {
@@ -110,6 +111,12 @@ void Order(const Experiment& e, const PlanOptions& options, int round, std::vect
 
 std::vector<Cell> InRounds(const Experiment& e, const PlanOptions& options,
                            const std::vector<Cell>& cells) {
+  if (e.in_order && options.shuffle) {
+    throw Error(Error::kUsage,
+                fmt::format("--shuffle makes random orders, and experiment {} compares cells by "
+                            "the order in which they run (in-order); leave --shuffle out",
+                            e.name));
+  }
   std::vector<Cell> rounds;
   for (int round = 1; round <= RoundsOf(e, options); ++round) {
     std::vector<Cell> next = InRound(cells, round, SeedStep(e));

@@ -11,7 +11,8 @@
 namespace testbed {
 
 // Returns the cells of all rounds, in the order in which they run. `cells` are those of one round,
-// with the seeds of the first.
+// with the seeds of the first. Throws Error (kUsage) when cells that an experiment compares by
+// their order (Experiment::in_order) are to be shuffled.
 std::vector<Cell> InRounds(const Experiment& e, const PlanOptions& options,
                            const std::vector<Cell>& cells);
 

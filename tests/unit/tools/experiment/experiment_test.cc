@@ -230,7 +230,11 @@ TEST(ExperimentTest, ARoundHasItsOwnDatabasesAndSeed) {
     return found;
   };
   EXPECT_GT(orders(kSmall).size(), 2u);
-  EXPECT_EQ(orders("in-order = true\n" + std::string(kSmall)).size(), 1u);
+  const std::string in_order = "in-order = true\n" + std::string(kSmall);
+  EXPECT_EQ(orders(in_order).size(), 1u);
+  const PlanOptions shuffled = {"full", {}, {}, 7};  // once, they were random in each round then
+  EXPECT_THAT(ErrorOf([&] { PlanCells(ParseExperiment(in_order, "x"), shuffled); }),
+              HasSubstr("--shuffle makes random orders, and experiment small compares cells"));
   std::set<std::string> loads;
   for (const Cell& cell : cells) {
     if (cell.load_key.empty()) continue;
