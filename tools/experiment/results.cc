@@ -121,6 +121,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   std::optional<double> foreign_load;
   if (load_.is_object()) {
     foreign_load = MostForeignCpu(load_.at("runs").at(0));
+    NoteEngine(cell, load_.at("runs").at(0));
     NoteSurroundings(cell, load_);
   }
   NoteSurroundings(cell, document);
@@ -131,7 +132,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   for (const json& run : ListOf(document, "runs")) {
     if (NoteFailure(of_round, run)) continue;
     NoteForeignCpu(foreign_load, MostForeignCpu(run));
-    NoteEngine(run);
+    NoteEngine(cell, run);
     Figures figures = FiguresOf(document, run, load_);
     std::erase_if(figures, [this](const auto& figure) { return !Keeps(figure.first); });
     runs_[cell][static_cast<size_t>(of_round.round) - 1].push_back(std::move(figures));
@@ -156,12 +157,13 @@ void ResultSet::NoteForeignCpu(std::optional<double> of_load, std::optional<doub
   circumstances_.foreign_most = std::max(circumstances_.foreign_most, most);
 }
 
-void ResultSet::NoteEngine(const json& run) {
+void ResultSet::NoteEngine(size_t cell, const json& run) {
   const json engine = run.value("engine", json::object());
-  const std::string name =
-      fmt::format("{} {}", engine.value("name", ""), engine.value("version", ""));
+  const std::string bare = engine.value("name", "");
+  const std::string name = fmt::format("{} {}", bare, engine.value("version", ""));
   if (name == " ") return;
   circumstances_.engines.insert(name);
+  circumstances_.versions_of[{cells_[cell].options["engine"], bare}].insert(name);
   const json effective = engine.value("effective", json::object());
   if (effective.value("assertions", "") == "on") circumstances_.with_assertions.insert(name);
 }
@@ -292,13 +294,14 @@ std::set<uint64_t> ResultSet::OptionValues(size_t cell, const std::string& optio
 
 std::vector<std::string> ResultSet::MixedTexts() const {
   std::vector<std::string> texts;
-  const auto add = [&](const char* what, const std::set<std::string>& names) {
+  const auto add = [&](const std::string& what, const std::set<std::string>& names) {
     if (names.size() < 2) return;
     texts.push_back(fmt::format("the runs are of {} {}, whose differences are in the figures: {}",
                                 names.size(), what, fmt::join(names, "; ")));
   };
   add("machines", circumstances_.machines);
   add("builds of testbed", circumstances_.builds);
+  for (const auto& [of, names] : circumstances_.versions_of) add("versions of " + of.second, names);
   for (const char* option : {"ram", "rows"}) {
     size_t unlike = 0;
     std::string first;

@@ -35,6 +35,8 @@ struct Circumstances {
   std::string first, last;    // start of the first and of the last cell, UTC, 2026-11-23T05:01:24Z
   // Engines with their versions, "rocksdb 7.8.3": all, and those whose libraries have assertions.
   std::set<std::string> engines, with_assertions;
+  // All, by the cells' option --engine, which names a release too, and by the engine's name.
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> versions_of;
 };
 
 // Returns a text such as "other programs used 5 % or more of the processors, in user mode, in 1 of
@@ -114,8 +116,8 @@ class ResultSet {
   std::map<std::string, int> Grades() const;
   const Circumstances& circumstances() const { return circumstances_; }
   // Returns a sentence for each thing that differs between runs whose figures are averaged or
-  // compared: their machines, their builds of testbed, the memory or rows of a cell's rounds, and
-  // whether their engines' libraries have assertions.
+  // compared: their machines, builds of testbed and versions of an engine, the memory or rows of a
+  // cell's rounds, and whether their engines' libraries have assertions.
   std::vector<std::string> MixedTexts() const;
 
  private:
@@ -126,7 +128,7 @@ class ResultSet {
   bool Keeps(const std::string& figure) const;
   void NoteSurroundings(size_t cell, const nlohmann::json& document);
   void NoteForeignCpu(std::optional<double> of_load, std::optional<double> of_run);
-  void NoteEngine(const nlohmann::json& run);
+  void NoteEngine(size_t cell, const nlohmann::json& run);
 
   Experiment experiment_;
   std::set<std::string> metric_figures_;  // names

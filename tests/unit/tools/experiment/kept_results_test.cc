@@ -104,6 +104,28 @@ TEST_F(KeptResultsTest, YcsbCountsWhatTheWorkLeftToSettleAndNotWhatTheLoadDid) {
   EXPECT_EQ(EvaluateFigures(ycsb.FindMetric("write_bytes")->expression, figures), 7);
 }
 
+// Once, rounds that were added after the update of a library were averaged with those before it
+// without a word.
+TEST_F(KeptResultsTest, SeveralVersionsOfAnEngineAreNamed) {
+  PlanRounds(2);
+  const auto write = [this](size_t cell, const char* version) {
+    json run = Run(90);
+    run["engine"] = {{"name", "rocksdb"}, {"version", version}};
+    dir_.WriteCell(cells_[cell], {{"runs", {run}}});
+  };
+  for (size_t cell : {0, 1, 4}) write(cell, "7.8.3");
+  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty());
+  write(4, "7.9.2");  // the second round of the first cell
+  EXPECT_THAT(Results().MixedTexts(),
+              ElementsAre("the runs are of 2 versions of rocksdb, whose differences are in the "
+                          "figures: rocksdb 7.8.3; rocksdb 7.9.2"));
+  write(4, "7.8.3");
+  write(1, "7.9.2");
+  EXPECT_EQ(Results().MixedTexts().size(), 1u) << "a cell that is compared with the others";
+  cells_[1].options["engine"] = "rocksdb@7.9.2";
+  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty()) << "the release that the cell asks for";
+}
+
 TEST_F(KeptResultsTest, RunsOfSeveralNumbersOfThreadsAreNoRepeats) {
   json four = Run(400);
   four["threads"] = 4;
