@@ -89,7 +89,11 @@ Where ParseWhere(const std::string& expression, const std::string& text) {
       throw Error(Error::kUsage, fmt::format("the expression {}: in [{}], {} is not axis=label",
                                              expression, text, condition));
     }
-    where[Trim(condition.substr(0, equals))] = Split(condition.substr(equals + 1), '|');
+    const std::string axis = Trim(condition.substr(0, equals));
+    if (where.emplace(axis, Split(condition.substr(equals + 1), '|')).second) continue;
+    throw Error(Error::kUsage, fmt::format("the expression {}: [{}] names the axis {} twice; give "
+                                           "its labels at once, as in {}=a|b",
+                                           expression, text, axis, axis));
   }
   return where;
 }

@@ -62,6 +62,15 @@ TEST_F(VerdictTest, OneRoundHasThePublishedSettingOrNot) {
   EXPECT_THAT(unknown, HasSubstr("the metric nosuch is not there"));
 }
 
+// Once, the last of the two conditions counted, without a word.
+TEST_F(VerdictTest, ASelectionNamesAnAxisOnce) {
+  const auto error = [this](const std::string& condition) {
+    return ErrorOf([&] { With("  holds = \"min(qps[io=direct, " + condition + "]) > 1\"\n"); });
+  };
+  EXPECT_EQ(error("page-size=4k|big"), "no error");
+  EXPECT_THAT(error("io = buffered"), HasSubstr("names the axis io twice; give its labels at"));
+}
+
 // A share of 96.7 % is expected of each of the three terms, which are asked at 100 % - 5 % / 3.
 TEST_F(VerdictTest, ATermThatIsNotSureIsNamedWithTheShareThatIsAskedOfIt) {
   PlanRounds(3);
