@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace testbed {
 namespace {
@@ -36,10 +37,10 @@ void ReadTrace::Record(uint32_t file, uint64_t offset, size_t bytes, bool mapped
 ReadTrace::Recording ReadTrace::Stop() {
   on_.store(false);
   Recording recording;
-  const uint64_t n = next_slot.load(), kept = std::min<uint64_t>(n, slot_count);
-  recording.dropped = n - kept;
-  recording.reads.assign(slots.get(), slots.get() + kept);
-  slots.reset();
+  const uint64_t n = next_slot.load();
+  recording.count = std::min<uint64_t>(n, slot_count);
+  recording.dropped = n - recording.count;
+  recording.slots = std::move(slots);
   return recording;
 }
 

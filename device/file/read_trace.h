@@ -14,7 +14,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <span>
 
 namespace testbed {
 
@@ -26,9 +27,13 @@ class ReadTrace {
     uint32_t file : 31;   // number of the File object (NewFile)
     uint32_t mapped : 1;  // 1 if the bytes were touched through a mapping
   };
+  // A Recording has the memory in which the reads were recorded: a copy beside it would take the
+  // memory of the run twice.
   struct Recording {
-    std::vector<Read> reads;
+    std::unique_ptr<Read[]> slots;  // the first `count` of them have a read
+    size_t count = 0;
     uint64_t dropped = 0;  // number of reads that found the recording full
+    std::span<const Read> reads() const { return {slots.get(), count}; }
   };
 
   // Starts a recording that keeps the first `most` reads.
