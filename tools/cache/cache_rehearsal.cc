@@ -181,7 +181,6 @@ RunOptions RehearsalOptions(const RunOptions& options) {
   RunOptions rehearsal = options;
   rehearsal.threads = {*std::max_element(options.threads.begin(), options.threads.end())};
   rehearsal.repeat = rehearsal.repeat_runs = 1;
-  rehearsal.readahead_model = false;
   rehearsal.record_file.clear();
   rehearsal.find_rate.clear();
   for (double& seconds : rehearsal.phase_seconds) {
@@ -245,7 +244,8 @@ json RehearsalIdentity(const RunOptions& options) {
                            "seconds",
                            "warmup",
                            "rate",
-                           "read_iops"}) {
+                           "read_iops",
+                           "readahead_model"}) {
     identity[name] = all[name];
   }
   for (const char* own : {"phase_seconds", "phase_rates", "phase_curves", "phase_popular"}) {

@@ -255,6 +255,15 @@ TEST(CacheRehearsalTest, ARehearsalIsShortAndOfTheMostThreads) {
             "60");
 }
 
+// The recording takes up to a sixteenth of the run's memory. Without it in the rehearsals the cache
+// got this memory, too.
+TEST(CacheRehearsalTest, TheReadaheadModelIsRehearsed) {
+  const RunOptions options = Options({"--readahead-model"});
+  EXPECT_TRUE(RehearsalOptions(options).readahead_model);
+  EXPECT_FALSE(RehearsalOptions(Options({})).readahead_model);
+  EXPECT_NE(RehearsalIdentity(options), RehearsalIdentity(Options({})));
+}
+
 TEST(CacheRehearsalTest, APhaseIsRehearsedWithALengthRateAndPopularRowsOfItsOwn) {
   const RunOptions options =
       Options({"--distribution", "zipfian", "--workload",
