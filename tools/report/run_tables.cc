@@ -334,7 +334,8 @@ Table MemoryTable(const json& document) {
     table.Row({RowName(run, phase, ""), Size(m.at("limit")), Size(m.at("engine_cache")),
                Size(m.at("process_other")), Size(m.at("page_cache")), Size(m.at("kernel")),
                Size(m.at("unused")), Percent(Number(m, "/unaccounted") / Number(m, "/limit")),
-               Size(m.at("peak")), Size(Number(m, "/held_mean")), Size(Number(m, "/held_most"))});
+               Size(Number(m, "/peak")), Size(Number(m, "/held_mean")),
+               Size(Number(m, "/held_most"))});
   });
   return table;
 }

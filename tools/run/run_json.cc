@@ -246,7 +246,7 @@ void PutMemory(const PhaseRecord::Memory& memory, json* j) {
              {"kernel", parts.kernel},
              {"unused", parts.unused},
              {"unaccounted", parts.unaccounted()},
-             {"peak", memory.usage.peak},
+             {"peak", memory.usage.peak != 0 ? json(memory.usage.peak) : json()},
              {"dirty", memory.usage.dirty},
              {"limit_hits", memory.usage.failcnt}});
   if (parts.process_check) (*j)["process_check"] = *parts.process_check;

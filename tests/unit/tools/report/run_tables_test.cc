@@ -150,6 +150,21 @@ TEST(RunTablesTest, OfATrialOfACacheAFigureThatWasNotCountedIsNotShown) {
               testing::ContainsRegex(" 1 +500 +- +- +- +7.00 +-$"));
 }
 
+TEST(RunTablesTest, OfTheMemoryAFigureThatIsNotKnownIsNotShown) {
+  constexpr uint64_t kMiB = 1 << 20;
+  json document = TablesDocument();
+  document["runs"][0]["phases"][2]["memory"] = {
+      {"limit", 64 * kMiB}, {"engine_cache", 20 * kMiB}, {"process_other", 10 * kMiB},
+      {"page_cache", 0},    {"kernel", kMiB},            {"unused", 33 * kMiB},
+      {"unaccounted", 0},   {"peak", 40 * kMiB}};
+  const auto line = [&document] {
+    return LineOf(TextOf(document, "Memory at the end of the phase"), "mixed, 8 thr");
+  };
+  EXPECT_THAT(line(), HasSubstr(" 40M "));
+  document["runs"][0]["phases"][2]["memory"]["peak"] = nullptr;
+  EXPECT_THAT(line(), testing::AllOf(HasSubstr(" 20M "), testing::ContainsRegex(" - +- +-$")));
+}
+
 TEST(RunTablesTest, EachAddressHasItsClientsAndWhatItsServerCounted) {
   json document = TablesDocument();
   json& phase = document["runs"][0]["phases"][2];

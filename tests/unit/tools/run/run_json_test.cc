@@ -229,6 +229,15 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   EXPECT_EQ(RunJson(RunRecord{}), json({{"threads", 1}, {"repeat", 0}}));
 }
 
+// Kernels before 5.19 tell no peak with cgroup v2. It was 0, less than the run held at the end.
+TEST(RunJsonTest, APeakThatTheKernelDoesNotTellIsNull) {
+  PhaseRecord phase = FullPhase();
+  phase.memory->usage.peak = 90;
+  EXPECT_EQ(PhaseJson(phase)["memory"]["peak"], 90);
+  phase.memory->usage.peak = 0;
+  EXPECT_TRUE(PhaseJson(phase)["memory"].at("peak").is_null());
+}
+
 // A latency of 0 would be that of very fast operations, and lower every mean over the seconds.
 TEST(RunJsonTest, WithoutAnOperationALatencyIsNotKnown) {
   PhaseRecord phase = FullPhase();
