@@ -95,6 +95,12 @@ void KeepTwoOfEach(RunOptions* options) {
   }
 }
 
+// Returns a figure of the phase's memory in bytes; 0 when it is not known.
+double MemoryOf(const json& phase, const char* figure) {
+  const json value = phase.value("memory", json::object()).value(figure, json());
+  return value.is_number() ? value.get<double>() : 0;
+}
+
 }  // namespace
 
 double NeededBytes(const Rehearsal& rehearsal) {
@@ -274,7 +280,7 @@ bool ShowedEnough(const json& phases, const std::vector<std::string>& planned, d
     if (planned[i] != planned.back()) return false;
   }
   const auto figure = [&](size_t back, const char* name) {
-    return (*watched[watched.size() - back]).value("memory", json::object()).value(name, 0.0);
+    return MemoryOf(*watched[watched.size() - back], name);
   };
   const double now = figure(1, "own_mean"), before = figure(2, "own_mean");
   return figure(2, "engine_cache") >= kFull * cache_bytes && now > 0 &&
@@ -286,14 +292,12 @@ Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const json& run) {
   Rehearsal rehearsal{cache_pct};
   double now = 0, before = 0;  // bytes in the cache at the end of the last two phases
   for (const json& phase : run.value("phases", json::array())) {
-    const json memory = phase.value("memory", json::object());
-    rehearsal.filled_bytes = std::max(rehearsal.filled_bytes, memory.value("engine_cache", 0.0));
-    rehearsal.own_most = std::max(rehearsal.own_most, memory.value("own_most", 0.0));
-    if (phase.value("kind", "") != "settle") {
-      before = std::exchange(now, memory.value("engine_cache", 0.0));
-    }
+    const double cached = MemoryOf(phase, "engine_cache");
+    rehearsal.filled_bytes = std::max(rehearsal.filled_bytes, cached);
+    rehearsal.own_most = std::max(rehearsal.own_most, MemoryOf(phase, "own_most"));
+    if (phase.value("kind", "") != "settle") before = std::exchange(now, cached);
     if (phase.value("kind", "") == "warm-up") continue;
-    rehearsal.own_mean = std::max(rehearsal.own_mean, memory.value("own_mean", 0.0));
+    rehearsal.own_mean = std::max(rehearsal.own_mean, MemoryOf(phase, "own_mean"));
   }
   if (now > kStandsStill * before) rehearsal.to_come = std::max(0.0, cache_bytes - now);
   if (run.contains("error")) {

@@ -29,7 +29,8 @@ struct CacheTrial {
   double block_bytes = 0;  // size of a block as the engine read it; 0: unknown
   int times = 1;           // measurements of this share; the figures are their means
   // Whether the engine counts its reads, the device was read, and the memory was bounded. A figure
-  // that is not known is 0.
+  // that is not known is 0, except that a cache of which the engine does not tell what it holds is
+  // taken to be full, so that other_bytes is the rest of the process's memory.
   bool knows_misses = true, knows_device = true, knows_memory = true;
 };
 using TryShare = std::function<CacheTrial(double cache_pct)>;

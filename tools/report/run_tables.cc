@@ -331,7 +331,7 @@ Table MemoryTable(const json& document) {
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase.contains("memory")) return;
     const json& m = phase.at("memory");
-    table.Row({RowName(run, phase, ""), Size(m.at("limit")), Size(m.at("engine_cache")),
+    table.Row({RowName(run, phase, ""), Size(m.at("limit")), Size(Number(m, "/engine_cache")),
                Size(m.at("process_other")), Size(m.at("page_cache")), Size(m.at("kernel")),
                Size(m.at("unused")), Percent(Number(m, "/unaccounted") / Number(m, "/limit")),
                Size(Number(m, "/peak")), Size(Number(m, "/held_mean")),
@@ -450,7 +450,8 @@ Table RehearsalTable(const json& document) {
   for (const json& trial : rehearsal.value("rehearsals", json::array())) {
     std::string name = Short(trial.at("cache_pct")) + " %";
     if (trial.at("cache_pct") == rehearsal.at("chosen_pct")) name += " (chosen)";
-    table.Row({name, Size(trial.at("engine_cache")), Size(trial.at("own_mean")),
+    const double cached = trial.at("engine_cache");  // 0: the engine does not tell
+    table.Row({name, cached > 0 ? Size(cached) : "-", Size(trial.at("own_mean")),
                Size(trial.at("own_most")), Size(trial.at("needed"))});
   }
   return table;

@@ -218,7 +218,9 @@ void ChildRun::NoteMemory(const Reading& after, PhaseRecord* phase) const {
   if (plan_.budget == nullptr) return;
   MemoryUsage usage = plan_.budget->Usage();
   usage.failcnt -= std::min(usage.failcnt, limit_hits_);
-  phase->memory = {plan_.budget->Parts(after.engine.cache_bytes.value_or(0)), usage};
+  const bool has_cache = FindEngine(options_.engine_name).capabilities.cache;
+  phase->memory = {plan_.budget->Parts(after.engine.cache_bytes.value_or(0)), usage,
+                   after.engine.cache_bytes || !has_cache};
 }
 
 // Checks the database as a whole, unless nothing is checked. Returns a sentence about the first

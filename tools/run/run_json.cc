@@ -240,7 +240,7 @@ void DropDevice(json* phase) {
 void PutMemory(const PhaseRecord::Memory& memory, json* j) {
   const MemoryParts& parts = memory.parts;
   j->update({{"limit", parts.limit},
-             {"engine_cache", parts.engine_cache},
+             {"engine_cache", memory.knows_cache ? json(parts.engine_cache) : json()},
              {"process_other", parts.process_other},
              {"page_cache", parts.page_cache},
              {"kernel", parts.kernel},

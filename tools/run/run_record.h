@@ -55,6 +55,9 @@ struct PhaseRecord {
   struct Memory {
     MemoryParts parts;
     MemoryUsage usage;  // `failcnt` counts the phase alone
+    // The engine tells what its cache holds, or it has none. Otherwise the cache is a part of
+    // `process_other`.
+    bool knows_cache = true;
   };
 
   std::string name;

@@ -229,7 +229,9 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kMemory, "phase", kPhase},
     {kMemory, "ram", "The budget (--ram), page cache included."},
     {kMemory, "engine cache", "Memory that the engine's cache holds, by the engine's own count."},
-    {kMemory, "process other", "The process's memory that is not the engine's cache."},
+    {kMemory, "process other",
+     "The process's memory that is not the engine's cache; all of it where the engine has no such "
+     "count."},
     {kMemory, "page cache", "Pages of files that the kernel holds for the run."},
     {kMemory, "kernel", "The kernel's own memory for the run."},
     {kMemory, "unused", "The rest of the budget."},

@@ -103,6 +103,9 @@ CacheTrial ChildRun::TrialOf(double cache_pct, const PhaseRecord& trial) const {
       : account.device       ? static_cast<double>(account.device->read_ms) / 1000 / count
                              : 0;
   const MemoryParts memory = trial.memory ? trial.memory->parts : MemoryParts{};
+  // A cache of which the engine does not tell what it holds is taken to be full.
+  const bool knows_memory = trial.memory && trial.memory->knows_cache;
+  const double untold = knows_memory ? 0 : static_cast<double>(ShareBytes(cache_pct));
   return {
       .cache_pct = cache_pct,
       .measured = {.rate = static_cast<double>(trial.operations()) / trial.seconds,
@@ -111,12 +114,12 @@ CacheTrial ChildRun::TrialOf(double cache_pct, const PhaseRecord& trial) const {
                    .cpu_seconds = (account.cpu_user_seconds + account.cpu_system_seconds) / count,
                    .device_seconds = device_seconds,
                    .clients = clients},
-      .other_bytes = std::max(0.0, static_cast<double>(memory.process_other)) +
+      .other_bytes = std::max(0.0, static_cast<double>(memory.process_other) - untold) +
                      static_cast<double>(memory.kernel),
       .block_bytes = miss_bytes / std::max(1.0, misses),
       .knows_misses = account.engine.block_reads.has_value(),
       .knows_device = account.device.has_value(),
-      .knows_memory = trial.memory.has_value()};
+      .knows_memory = knows_memory};
 }
 
 // Returns a function that predicts, from trials, how the rate of point reads depends on the share;

@@ -225,6 +225,10 @@ TEST(CacheRehearsalTest, ARunHeldWhatItsLargestPhaseHeld) {
   json still = run;
   still["phases"].push_back(Phase("measure", 8, 60, 65));
   EXPECT_EQ(RehearsalOf(40, 10, still).to_come, 0);
+  json untold = run;
+  for (json& phase : untold["phases"]) phase["memory"]["engine_cache"] = nullptr;
+  EXPECT_EQ(RehearsalOf(40, 10, untold).filled_bytes, 0) << "the engine does not tell";
+  EXPECT_EQ(RehearsalOf(40, 10, untold).own_mean, 60);
   json failed = run;
   failed["error"] = {{"sentence", "no room"}, {"exit_code", 2}};
   EXPECT_THROW(RehearsalOf(40, 10, failed), Error);

@@ -163,6 +163,8 @@ TEST(RunTablesTest, OfTheMemoryAFigureThatIsNotKnownIsNotShown) {
   EXPECT_THAT(line(), HasSubstr(" 40M "));
   document["runs"][0]["phases"][2]["memory"]["peak"] = nullptr;
   EXPECT_THAT(line(), testing::AllOf(HasSubstr(" 20M "), testing::ContainsRegex(" - +- +-$")));
+  document["runs"][0]["phases"][2]["memory"]["engine_cache"] = nullptr;
+  EXPECT_THAT(line(), testing::ContainsRegex("^ *64M +- +10M "));
 }
 
 TEST(RunTablesTest, EachAddressHasItsClientsAndWhatItsServerCounted) {

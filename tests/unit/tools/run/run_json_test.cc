@@ -238,6 +238,14 @@ TEST(RunJsonTest, APeakThatTheKernelDoesNotTellIsNull) {
   EXPECT_TRUE(PhaseJson(phase)["memory"].at("peak").is_null());
 }
 
+// wiredtiger with statistics=none does not tell. Its cache was 0.
+TEST(RunJsonTest, WhatAnEnginesCacheHoldsIsNullWhereItDoesNotTell) {
+  PhaseRecord phase = FullPhase();
+  EXPECT_EQ(PhaseJson(phase)["memory"]["engine_cache"], 30);
+  phase.memory->knows_cache = false;
+  EXPECT_TRUE(PhaseJson(phase)["memory"].at("engine_cache").is_null());
+}
+
 // A latency of 0 would be that of very fast operations, and lower every mean over the seconds.
 TEST(RunJsonTest, WithoutAnOperationALatencyIsNotKnown) {
   PhaseRecord phase = FullPhase();
