@@ -25,6 +25,7 @@
 #include "device/os/allocator.h"
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
+#include "engines/registry.h"
 #include "tools/live/live_view.h"
 #include "tools/output/json_text.h"
 #include "tools/output/progress.h"
@@ -110,13 +111,13 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
   if (plan.budget != nullptr && plan.budget->OomKilled() && IsInMemory(plan.engine_dir)) {
     return fmt::format(
         "{} because the database is on a tmpfs, whose files are memory and count in --ram {}{}; "
-        "give a --dir on a disk, or a --ram that holds the database too{}",
-        EndedByKernelText(status), ShortSize(options.ram_bytes), where, kept);
+        "{}{}",
+        EndedByKernelText(status), ShortSize(options.ram_bytes), where,
+        MoreMemoryText(options, plan), kept);
   }
   if (plan.budget != nullptr && plan.budget->OomKilled()) {
-    return fmt::format(
-        "{} because it needed more than --ram {}{}; give a larger --ram or a smaller --cache-pct{}",
-        EndedByKernelText(status), ShortSize(options.ram_bytes), where, kept);
+    return fmt::format("{} because it needed more than --ram {}{}; {}{}", EndedByKernelText(status),
+                       ShortSize(options.ram_bytes), where, MoreMemoryText(options, plan), kept);
   }
   if (plan.budget != nullptr && plan.budget->AnyKilled()) {
     return fmt::format(
@@ -147,9 +148,8 @@ void NoteWantOfMemory(const RunOptions& options, const RunPlan& plan, json* docu
   std::string sentence = error["sentence"];
   if (sentence.find("--ram") != std::string::npos) return;
   sentence += fmt::format(
-      "; the kernel had ended a process of the run because it needed more than --ram {}: give a "
-      "larger --ram or a smaller --cache-pct",
-      ShortSize(options.ram_bytes));
+      "; the kernel had ended a process of the run because it needed more than --ram {}: {}",
+      ShortSize(options.ram_bytes), MoreMemoryText(options, plan));
   error["sentence"] = sentence;
 }
 
@@ -174,6 +174,15 @@ std::string EndedByKernelText(int status) {
                      WIFSIGNALED(status) ? fmt::format("by signal {}, {}", WTERMSIG(status),
                                                        ::strsignal(WTERMSIG(status)))
                                          : fmt::format("with exit code {}", WEXITSTATUS(status)));
+}
+
+std::string MoreMemoryText(const RunOptions& options, const RunPlan& plan) {
+  if (IsInMemory(plan.engine_dir)) {
+    return "give a --dir on a disk, or a --ram that holds the database too";
+  }
+  if (!FindEngine(options.engine_name).capabilities.cache) return "give a larger --ram";
+  return fmt::format("give a larger --ram or a smaller --cache-{}",
+                     options.cache_bytes ? "size" : "pct");
 }
 
 // Collects the lines that a child sends.

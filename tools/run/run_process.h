@@ -68,6 +68,8 @@ nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
 // ended a process of the run for want of memory. That may have been the engine's server, whose end
 // the child does not survive. `status` is that of the child, as waitpid gives it.
 std::string EndedByKernelText(int status);
+// Returns what the user may change after that, as the end of the sentence.
+std::string MoreMemoryText(const RunOptions& options, const RunPlan& plan);
 
 // How the child of a run begins.
 struct RunStart {

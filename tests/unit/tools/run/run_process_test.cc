@@ -16,5 +16,20 @@ TEST(EndedByKernelTest, TheSignalIsThatOfTheRunsOwnProcess) {
             "the kernel ended a process of the run (the run then ended with exit code 3)");
 }
 
+// A run was told to give a smaller --cache-pct although its engine has no cache, or although its
+// --cache-size decides.
+TEST(MoreMemoryTextTest, OnlyWhatHasAnEffectIsAdvised) {
+  RunOptions options;
+  RunPlan plan;
+  plan.engine_dir = "/proc";  // no tmpfs
+  options.engine_name = "btree";
+  EXPECT_EQ(MoreMemoryText(options, plan), "give a larger --ram or a smaller --cache-pct");
+  options.cache_bytes = 64 << 20;
+  EXPECT_EQ(MoreMemoryText(options, plan), "give a larger --ram or a smaller --cache-size");
+  options.cache_bytes.reset();
+  options.engine_name = "mmapv1";
+  EXPECT_EQ(MoreMemoryText(options, plan), "give a larger --ram");
+}
+
 }  // namespace
 }  // namespace testbed
