@@ -74,6 +74,12 @@ uint64_t OuterLimit(const CgroupHierarchy& hierarchy) {
   return tightest;
 }
 
+// Returns the memory of the machine in bytes; 0 when the system does not tell.
+uint64_t MachineMemory(const CgroupFs& fs) {
+  const std::string info = ReadSmallFile(fs.prefix() + "/proc/meminfo").value_or("");
+  return FindNumber(info, "MemTotal:").value_or(0) * 1024;
+}
+
 // Returns the bytes that are charged to the group; 0 when the kernel does not tell them.
 uint64_t Charged(int version, const std::string& group) {
   const char* file = version == 1 ? "/memory.usage_in_bytes" : "/memory.current";
@@ -165,6 +171,13 @@ std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* 
   if (why_not->empty() && outer < budget->limit_) {
     *why_not = fmt::format("a cgroup around this process already limits it to {}, below {}",
                            SizeText(outer), SizeText(limit));
+  }
+  const uint64_t machine = MachineMemory(fs);
+  if (budget->lacks_.empty() && machine != 0 && budget->limit_ > machine) {
+    budget->lacks_ = fmt::format(
+        "it is {}, and the machine has {} of memory, of which the run gets what other programs "
+        "leave; give a smaller one",
+        SizeText(limit), SizeText(machine));
   }
   return why_not->empty() ? std::move(budget) : nullptr;
 }

@@ -21,13 +21,14 @@
 // A budget works on cgroup v1 (memory.limit_in_bytes and, on a machine with swap,
 // memory.memsw.limit_in_bytes, so that memory cannot escape into swap) and on v2 (memory.max, and
 // memory.swap.max = 0); Create finds out which the machine has. Where the kernel has no swap
-// accounting, lacks() says that swap is not bounded. Create makes the group in the nearest place
-// that allows it, from the process's own group upward. On v2 a limit of reads (read_limit.h) is set
-// on the same group, which then has to be where the controller io is handed down, too: systemd
-// hands memory down further than io. Create declines when the limit of the process's own group, or
-// of a group above it (a container's), is tighter than the budget, so that these limits hold even
-// where the budget's group lies above the own group. Source:
-// Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
+// accounting, lacks() says that swap is not bounded; of a budget above the memory of the machine it
+// says that the machine has less. Create makes the group in the nearest place that allows it, from
+// the process's own group upward. On v2 a limit of reads (read_limit.h) is set on the same group,
+// which then has to be where the controller io is handed down, too: systemd hands memory down
+// further than io. Create declines when the limit of the process's own group, or of a group above
+// it (a container's), is tighter than the budget, so that these limits hold even where the budget's
+// group lies above the own group. Source: Documentation/admin-guide/cgroup-v1/memory.rst and
+// cgroup-v2.rst.
 //
 // Thread-safe, but for Remove and the destructor. The process that created the group removes it;
 // the copy in a forked child leaves the group alone.
@@ -138,8 +139,9 @@ class MemoryBudget {
 
   uint64_t limit() const { return limit_; }
   // Returns a sentence when the budget bounds resident memory alone, because the machine has swap
-  // and the kernel does not count the group's; an empty string when it bounds all memory. Only the
-  // process that created the group knows it.
+  // and the kernel does not count the group's, or bounds nothing, because the machine has less
+  // memory; an empty string when it bounds all memory. Only the process that created the group
+  // knows it.
   const std::string& lacks() const { return lacks_; }
   int version() const { return version_; }  // version of cgroups: 1 or 2
   const std::string& path() const { return path_; }

@@ -236,7 +236,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   // Whatever is refused is refused before this line, so that a refusal is one sentence.
   if (!a->run.quiet) fmt::print(stderr, "{}", ForecastText(forecast, e.name));
   if (e.name == "advise" && forecast.cells != 0) {
-    fmt::print(stderr, "{}", WillRefuseText(a->out, UsesScratch(cells)));
+    fmt::print(stderr, "{}", WillRefuseText(cells, a->out, UsesScratch(cells)));
   }
   bool complete = RunCellsOfAll(e, cells, *a, dir, hosts.get());
   if (a->most_rounds != 0) complete = RunFinals(e, *a, a->most_rounds, &dir) && complete;

@@ -170,9 +170,8 @@ void Surroundings::CheckBudget(json* document) {
   if (bounded_) why = budget->lacks();
   if (why.empty()) return;
   if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
-  NotInForce("ram",
-             bounded_ ? "bounds resident memory alone" : "is not enforced, caches may hold more",
-             why, "", document);
+  NotInForce("ram", bounded_ ? "holds in part" : "is not enforced, caches may hold more", why, "",
+             document);
 }
 
 std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,

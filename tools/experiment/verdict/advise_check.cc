@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -27,6 +28,13 @@ void RefuseListOf(const std::map<std::string, std::string>& asked, const char* n
   throw Error(Error::kUsage, fmt::format("--{} {} is a list: advice is for {}; ask for each of "
                                          "them in a call with an --out of its own",
                                          name, found->second, one));
+}
+
+// Returns the options of the cell's runs, without the scratch device.
+RunOptions RunOptionsOf(const Cell& cell) {
+  OptionMap options = cell.options;
+  options.erase("scratch");
+  return CellRunOptions(options);
 }
 
 // Throws Error (kUsage) when the rate, by which ways are told apart, is set or searched for.
@@ -62,9 +70,7 @@ void CheckAsked(const std::map<std::string, std::string>& asked,
 void CheckAdvised(const std::vector<Cell>& cells) {
   for (const Cell& cell : cells) {
     if (!cell.runs()) continue;
-    OptionMap options = cell.options;
-    options.erase("scratch");
-    const RunOptions run = CellRunOptions(options);
+    const RunOptions run = RunOptionsOf(cell);
     RefuseRate(run);
     for (const std::string& name : run.workloads) {
       const WorkloadInfo& workload = FindWorkload(name);
@@ -76,11 +82,14 @@ void CheckAdvised(const std::vector<Cell>& cells) {
               "load and what to serve, as in insert,point-read");
 }
 
-std::string WillRefuseText(const std::string& out, bool scratch) {
+std::string WillRefuseText(const std::vector<Cell>& cells, const std::string& out, bool scratch) {
   std::vector<std::string> refused;
-  constexpr uint64_t kProbe = 64 << 20;
+  uint64_t ram = 0;
+  for (const Cell& cell : cells) {
+    if (cell.runs()) ram = std::max(ram, RunOptionsOf(cell).ram_bytes);
+  }
   std::string why;
-  const std::unique_ptr<MemoryBudget> budget = MemoryBudget::Create(kProbe, &why);
+  const std::unique_ptr<MemoryBudget> budget = MemoryBudget::Create(ram, &why);
   if (budget != nullptr) why = budget->lacks();
   if (!why.empty()) refused.push_back("--ram: " + why);
   const auto device = BlockDevice::Find(ExistingDirectory(out));

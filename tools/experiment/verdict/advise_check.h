@@ -25,9 +25,9 @@ void CheckAdvised(const std::vector<Cell>& cells);
 
 // Returns a line about the settings that the advice needs (RefusalText of advise.cc) and that this
 // user or machine refuses; "" when there are none. It is printed before the measurements, which
-// take most of an hour. `out` is the directory of the results. With `scratch` the readahead is
-// never refused.
-std::string WillRefuseText(const std::string& out, bool scratch);
+// take most of an hour. `cells` are those that will be measured, some of which run; `out` is the
+// directory of the results. With `scratch` the readahead is never refused.
+std::string WillRefuseText(const std::vector<Cell>& cells, const std::string& out, bool scratch);
 
 }  // namespace testbed
 

@@ -164,6 +164,25 @@ TEST(MemoryBudgetTest, WithoutSwapAccountingASentenceSaysThatSwapIsNotBounded) {
   }
 }
 
+// Such a budget was said to be in force, and its report called memory unused that nobody had.
+TEST(MemoryBudgetTest, ABudgetAboveTheMemoryOfTheMachineBoundsNothing) {
+  for (const int version : {1, 2}) {
+    FakeCgroups cgroups(version, "/", "/");
+    cgroups.Add("");
+    WriteFile(cgroups.prefix() + "/proc/meminfo", "MemTotal:  131072 kB\nMemFree:  4096 kB\n");
+    const auto lacks = [&](uint64_t limit) {
+      std::string why_not;
+      const auto budget = MemoryBudget::Create(limit, &why_not, cgroups);
+      EXPECT_NE(budget, nullptr) << why_not;
+      return budget == nullptr ? why_not : budget->lacks();
+    };
+    EXPECT_EQ(lacks(128 << 20), "");
+    EXPECT_EQ(lacks(256 << 20),
+              "it is 256 MiB, and the machine has 128 MiB of memory, of which the run gets what "
+              "other programs leave; give a smaller one");
+  }
+}
+
 TEST(MemoryBudgetTest, Version2GoesUpToTheNearestGroupThatHandsMemoryDown) {
   FakeCgroups cgroups(2, "/", "/user/app/shell");
   cgroups.Add("");
