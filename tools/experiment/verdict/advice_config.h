@@ -17,8 +17,11 @@ inline constexpr const char* kRocksdbSizes[] = {"write_buffer_size", "max_write_
                                                 "max_bytes_for_level_base",
                                                 "target_file_size_base"};
 
+// The engine of a way whose server, MariaDB, keeps its tables in MyRocks instead of InnoDB.
+inline constexpr char kMyRocks[] = "mysql:rocksdb";
+
 struct AdvisedWay {
-  std::string engine;        // "innodb"
+  std::string engine;        // "innodb"; kMyRocks
   std::string io;            // "direct", "buffered", "mmap"
   uint64_t page_size = 0;    // in bytes
   uint64_t cache_bytes = 0;  // the engine's cache
@@ -33,12 +36,12 @@ struct AdvisedWay {
   std::string rocksdb_filter = {};
 };
 
-// Returns the lines for my.cnf (innodb, mysql), postgresql.conf (postgres), RocksDB's OPTIONS file
-// (rocksdb) or mongod.conf (wiredtiger), for my.cnf and postgresql.conf as a hint (btree); a
-// sentence for engines that no server has. The compression that was measured is among them, as some
-// servers compress unless told otherwise; the durability is named, as it is the application's
-// choice. The last line has the readahead, when it is set: the device has it, and no server's
-// configuration.
+// Returns the lines for my.cnf (innodb, mysql, kMyRocks), postgresql.conf (postgres), RocksDB's
+// OPTIONS file (rocksdb) or mongod.conf (wiredtiger), for my.cnf and postgresql.conf as a hint
+// (btree); a sentence for engines that no server has. The compression that was measured is among
+// them, as some servers compress unless told otherwise; the durability is named, as it is the
+// application's choice. The last line has the readahead, when it is set: the device has it, and no
+// server's configuration.
 std::string ConfigurationText(const AdvisedWay& way);
 
 }  // namespace testbed

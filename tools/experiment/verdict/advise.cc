@@ -51,6 +51,14 @@ std::string EngineOfWay(const Way& way) {
   return engine.substr(0, engine.find_first_of(":@"));
 }
 
+// Returns whether the way's server kept its tables in MyRocks, by each option that names servers.
+bool IsOfMyRocks(const Way& way) {
+  const std::string engine = OptionOf(way, "engine");
+  if (EngineOfWay(way) != "mysql") return false;
+  return engine == kMyRocks || OptionOf(way, "server") == "rocksdb" ||
+         OptionOf(way, "engine-option.server") == "rocksdb";
+}
+
 // Returns the readahead that the way was measured with; "" when its reads are direct, which have
 // none.
 std::string ReadaheadOf(const Way& way) {
@@ -282,7 +290,7 @@ std::string RocksdbFilterOf(const Way& way) {
 // Returns the settings of the way that a server has, too: the bytes of its cache, the whole budget,
 // page size, readahead, compression and durability, and of rocksdb its memtables and filter.
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
-  AdvisedWay advised{EngineOfWay(way), OptionOf(way, "io")};
+  AdvisedWay advised{IsOfMyRocks(way) ? kMyRocks : EngineOfWay(way), OptionOf(way, "io")};
   const double ram = results.Figure(way.index, "options.ram");
   const double share = way.Share();
   const double page = results.Figure(way.index, "options.page_size");

@@ -39,6 +39,16 @@ TEST(AdviceConfigTest, MongodGetsACacheThatItTakes) {
                         "give advise the server's --ram\n"));
 }
 
+TEST(AdviceConfigTest, AServerWithMyRocksGetsNoSettingOfInnodb) {
+  const std::string my = ConfigurationText({kMyRocks, "direct", 8192, 192 * kMega, 256 * kMega});
+  EXPECT_THAT(my, HasSubstr("rocksdb_block_cache_size = 192M\n"));
+  EXPECT_THAT(my, HasSubstr("rocksdb_block_size = 8192\n"));
+  EXPECT_THAT(my, HasSubstr("rocksdb_use_direct_reads = ON\n"));
+  EXPECT_THAT(my, Not(HasSubstr("innodb")));
+  EXPECT_THAT(ConfigurationText({kMyRocks, "buffered", 8192, kMega, kMega}),
+              HasSubstr("rocksdb_use_direct_reads = OFF\n"));
+}
+
 // MySQL makes 256M of a pool of 192M, which may be all of the memory.
 TEST(AdviceConfigTest, APoolThatServersRoundUpIsSaid) {
   const auto my = [](uint64_t cache) {

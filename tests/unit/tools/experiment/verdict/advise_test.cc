@@ -145,6 +145,28 @@ TEST_F(AdviseTest, TheEngineMayBeOfAnotherMachine) {
   EXPECT_THAT(Advice(), HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k "));
 }
 
+// The lines were InnoDB's, which such a server does not even start.
+TEST_F(AdviseTest, OfMyRocksItsOwnSettingsAreAdvised) {
+  const std::vector<std::pair<const char*, OptionMap>> ways = {
+      {"by the engine's variant", {{"engine", "mysql:rocksdb"}}},
+      {"by --server", {{"engine", "mysql"}, {"server", "rocksdb"}}},
+      {"by --engine-option", {{"engine", "mysql"}, {"engine-option.server", "rocksdb"}}}};
+  Plan(3);
+  Write(0, {1000, 1010, 1020});
+  Write(1, {500, 505, 510}, json::array(), 80);
+  Write(2, {2000, 2010, 2020});
+  for (const auto& [how, options] : ways) {
+    for (Cell& cell : cells_) {
+      for (const auto& [name, value] : options) cell.options[name] = value;
+    }
+    EXPECT_THAT(Advice(), HasSubstr("  rocksdb_use_direct_reads = OFF\n")) << how;
+    EXPECT_THAT(Advice(), Not(HasSubstr("innodb_"))) << how;
+    for (Cell& cell : cells_) {
+      for (const auto& [name, value] : options) cell.options.erase(name);
+    }
+  }
+}
+
 // The advice is for a server, which knows no "most".
 TEST_F(AdviseTest, TheShareThatMostChoseIsAdvised) {
   Plan(3);
