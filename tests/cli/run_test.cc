@@ -197,6 +197,8 @@ TEST_F(RunTest, AutoOpensTheEngineAnewWithTheShareThatItChose) {
   EXPECT_EQ(run["phases"][0]["kind"], "tune") << "what was measured before is still there";
   EXPECT_EQ(run["phases"].back()["kind"], "measure");
   const double pct = tuning["chosen_pct"];
+  EXPECT_NEAR(run["phases"].back()["cache_pct"], pct, 0.001);
+  EXPECT_FALSE(run["phases"][0].contains("cache_pct")) << "a trial has its share in the trials";
   const nlohmann::json& effective = run["engine"]["effective"];
   const std::string set = engine == "innodb"
                               ? effective["innodb_buffer_pool_size"].get<std::string>()

@@ -129,6 +129,7 @@ void AddPhase(std::vector<RowColumn>* columns) {
               "ended_because",
               "foreign_cpu_share",
               "steal_share",
+              "cache_pct",
               "database_bytes",
               "log_file_bytes",
               "grade"},

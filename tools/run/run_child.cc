@@ -249,6 +249,10 @@ void ChildRun::Finish(const Reading& before, const Reading& after, PhaseRecord* 
   const DiskSize size = engine_->SizeOnDisk();
   phase->database_bytes = size.total();
   phase->log_file_bytes = size.log_bytes;
+  if (options_.cache_auto && phase->kind != PhaseKind::kTune) {
+    phase->cache_pct =
+        100 * static_cast<double>(cache_bytes_) / static_cast<double>(options_.ram_bytes);
+  }
   talk_.report({{"phase", PhaseJson(*phase)}});
   last_kind_ = phase->kind;
 }

@@ -312,6 +312,7 @@ json PhaseJson(const PhaseRecord& phase) {
       {"grade_reasons", phase.grade.reasons},
       {"database_bytes", phase.database_bytes},
       {"log_file_bytes", phase.log_file_bytes}};
+  if (phase.cache_pct) j["cache_pct"] = *phase.cache_pct;
   if (phase.work) PutWork(*phase.work, &j);
   if (phase.work && !phase.account.device) DropDevice(&j);
   if (!phase.tasks.empty()) j["tasks"] = TasksJson(phase.tasks);

@@ -75,6 +75,9 @@ struct PhaseRecord {
   PhaseAccount account;
   Grade grade;
   uint64_t database_bytes = 0, log_file_bytes = 0;
+  // With --cache-pct auto, which chooses anew for each workload: the share of --ram, in percent,
+  // that the engine's cache had; nothing for the trials.
+  std::optional<double> cache_pct;
 
   uint64_t operations() const { return work ? work->result.operations() : 0; }
   // Returns the reads at the device, without those of other programs (OwnDeviceIo,
@@ -101,7 +104,8 @@ struct EngineInUse {
   std::map<std::string, std::string> effective;  // settings as the engine reports them
 };
 
-// The trials of --cache-pct auto, and the share that it chose.
+// The trials of --cache-pct auto for the last workload that had a search, and the share that it
+// chose for that workload.
 struct CacheTuning {
   double start_pct = 0, chosen_pct = 0;
   std::vector<CacheTrial> trials;

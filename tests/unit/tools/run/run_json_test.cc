@@ -78,6 +78,7 @@ PhaseRecord FullPhase() {
   phase.tasks[1].clock_before = {.ns = -7000, .error_ns = 500, .wall_ns = 9000};
   phase.database_bytes = 5000;
   phase.log_file_bytes = 70;
+  phase.cache_pct = 40;
   return phase;
 }
 
@@ -125,6 +126,7 @@ TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
   EXPECT_EQ(phase["readahead_2014"]["settings"][0]["name"], "16k");
   EXPECT_EQ(phase["memory"]["held_mean"], 50);
   EXPECT_EQ(phase["memory"]["unaccounted"], 45);
+  EXPECT_EQ(phase["cache_pct"], 40);
   EXPECT_EQ(phase["grade"], "B");
   EXPECT_TRUE(phase["foreign_cpu_share"].is_null());
   EXPECT_EQ(phase["steal_share"], 0.25);
@@ -197,9 +199,10 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   phase.work.reset();
   phase.held.reset();
   phase.memory.reset();
+  phase.cache_pct.reset();
   phase.counted.emplace();
   const json j = PhaseJson(phase);
-  for (const char* part : {"operations", "rate", "memory", "details", "rows"}) {
+  for (const char* part : {"operations", "rate", "memory", "details", "rows", "cache_pct"}) {
     EXPECT_FALSE(j.contains(part)) << part;
   }
   EXPECT_EQ(j["partial"], true) << "the count was stopped";
