@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <deque>
 #include <functional>
@@ -336,6 +337,12 @@ std::unique_ptr<Engine> OpenDatabases(const std::string& name, const std::string
 
 void CheckDatabaseOptions(const std::string& name, const EngineOptions& options, uint32_t count) {
   CheckEngineOptions(FindEngine(name), OptionsOfOne(options, count));
+}
+
+uint64_t CacheInForce(const Capabilities& can, uint64_t cache_bytes, uint32_t count) {
+  if (!can.cache_of_power_of_two) return cache_bytes;
+  // The share of such a size, as the results have it, may stand for a byte less than the size.
+  return std::bit_floor(cache_bytes / count + 1) * count;
 }
 
 }  // namespace testbed

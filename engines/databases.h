@@ -14,6 +14,7 @@
 #ifndef TESTBED_ENGINES_DATABASES_H_
 #define TESTBED_ENGINES_DATABASES_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,10 @@ std::unique_ptr<Engine> OpenDatabases(const std::string& name, const std::string
 // Throws Error (kUsage), as CheckEngineOptions (registry.h) does, when one of `count` databases
 // cannot honour the options with its part of the cache. Opens and creates nothing.
 void CheckDatabaseOptions(const std::string& name, const EngineOptions& options, uint32_t count);
+
+// Returns how many of `cache_bytes` the caches of `count` databases have together, where the engine
+// may round the size of each down (Capabilities::cache_of_power_of_two).
+uint64_t CacheInForce(const Capabilities& can, uint64_t cache_bytes, uint32_t count);
 
 // Returns the files of the tables (EngineInfo::table_files) of all databases of the engine `info`
 // in `dir` and in DIR/0, DIR/1, ..., relative to `dir`. Throws Error (kIo) when the system does not

@@ -88,6 +88,9 @@ struct Capabilities {
   bool cache = true;             // has a cache of its own, of EngineOptions::cache_bytes
   bool resizable_cache = false;  // Engine::ResizeCache works while sessions are in use
   uint64_t min_cache_bytes = 0;  // smallest cache that the engine works with, at 8k pages
+  // If true, the cache has a power of two bytes: the engine rounds a size down (CacheInForce of
+  // databases.h).
+  bool cache_of_power_of_two = false;
   // This is the largest share of the memory budget that the cache may be given, in percent. The
   // rest is for the memory that the engine's allocator takes in addition to the cache.
   double most_cache_pct = 90;

@@ -121,6 +121,9 @@ struct RunOptions {
   // options that exclude each other or that the engine does not support.
   void Resolve();
 
+  // Returns the bytes that the engine's cache has of this share of ram_bytes, in percent.
+  uint64_t CacheBytesOf(double pct) const;
+
   // Returns "options" of a results document (docs/results.md). Resolve has been called.
   nlohmann::json ToJson() const;
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "engines/databases.h"
 #include "engines/elsewhere.h"
 #include "engines/log_settings.h"
 #include "engines/registry.h"
@@ -337,17 +338,22 @@ void RunOptions::ResolveCache(const Capabilities& can) {
   if (!can.cache) {
     engine.cache_bytes = 0;
   } else if (cache_bytes) {
-    engine.cache_bytes = *cache_bytes;
+    engine.cache_bytes = CacheInForce(can, *cache_bytes, databases);
   } else if (ram_bytes != 0) {
-    engine.cache_bytes = static_cast<uint64_t>(static_cast<double>(ram_bytes) * cache_pct / 100);
+    engine.cache_bytes = CacheBytesOf(cache_pct);
   } else if (!cache_auto && !cache_most) {
     throw Error(Error::kUsage, "--ram 0 leaves --cache-pct without a base; give --cache-size");
   }
-  if (ram_bytes != 0 && engine.cache_bytes > ram_bytes) {
+  if (ram_bytes != 0 && cache_bytes && *cache_bytes > ram_bytes) {
     throw Error(Error::kUsage, fmt::format("--cache-size {} is larger than --ram {}; give less",
-                                           ShortSize(engine.cache_bytes), ShortSize(ram_bytes)));
+                                           ShortSize(*cache_bytes), ShortSize(ram_bytes)));
   }
   CheckSearchedCache(can);
+}
+
+uint64_t RunOptions::CacheBytesOf(double pct) const {
+  const auto bytes = static_cast<uint64_t>(static_cast<double>(ram_bytes) * pct / 100);
+  return CacheInForce(FindEngine(engine_name).capabilities, bytes, databases);
 }
 
 // Throws Error (kUsage) when --cache-pct auto or most cannot work with the other options.

@@ -56,6 +56,7 @@ Capabilities BfTreeCapabilities() {
   can.transactions = false;
   can.checksums = false;
   can.min_cache_bytes = 1 << 20;
+  can.cache_of_power_of_two = true;
   can.most_cache_pct = 80;  // inner nodes and the table of pages take memory besides the cache
   can.extra_options = {
       {"copy_on_access",

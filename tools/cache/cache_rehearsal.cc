@@ -126,7 +126,8 @@ double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, dou
 // Returns whether a larger cache would be of no use to the run. It would even harm an engine that
 // sizes its other memory by what the cache leaves, such as RocksDB's write buffers.
 bool LeavesHalfEmpty(const Rehearsal& rehearsal, double ram_bytes) {
-  const double cache = ram_bytes * rehearsal.cache_pct / 100;
+  const double cache = rehearsal.cache_bytes > 0 ? rehearsal.cache_bytes
+                                                 : ram_bytes * rehearsal.cache_pct / 100;
   return rehearsal.filled_bytes > 0 && rehearsal.filled_bytes + rehearsal.to_come < cache / 2;
 }
 
@@ -289,7 +290,7 @@ bool ShowedEnough(const json& phases, const std::vector<std::string>& planned, d
 
 Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const json& run) {
   constexpr double kStandsStill = 1.03;
-  Rehearsal rehearsal{cache_pct};
+  Rehearsal rehearsal{.cache_pct = cache_pct, .cache_bytes = cache_bytes};
   double now = 0, before = 0;  // bytes in the cache at the end of the last two phases
   for (const json& phase : run.value("phases", json::array())) {
     const double cached = MemoryOf(phase, "engine_cache");
@@ -323,6 +324,7 @@ json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct)
   json trials = json::array();
   for (const Rehearsal& rehearsal : rehearsals) {
     trials.push_back({{"cache_pct", rehearsal.cache_pct},
+                      {"cache_bytes", rehearsal.cache_bytes},
                       {"engine_cache", rehearsal.filled_bytes},
                       {"own_mean", rehearsal.own_mean},
                       {"own_most", rehearsal.own_most},

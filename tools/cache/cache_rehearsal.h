@@ -24,6 +24,7 @@ struct Rehearsal {
   double own_mean = 0;      // memory held without page cache: largest mean of a phase; no warm-up
   double own_most = 0;      // memory held without page cache: the largest sample
   double to_come = 0;       // bytes by which the cache, not full yet at the end, would have grown
+  double cache_bytes = 0;   // size of the cache: of the share, or less (CacheInForce); 0: not known
 };
 
 // The shares of its memory that a run may hold, on the mean of a phase and at any moment. The rest

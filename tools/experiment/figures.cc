@@ -176,9 +176,13 @@ void FlattenCacheUse(const json& document, Figures* figures) {
   if (!document.contains("cache_rehearsal") || !document.contains("options")) return;
   const json& rehearsals = ListOf(document["cache_rehearsal"], "rehearsals");
   if (rehearsals.empty()) return;
-  const double used = rehearsals.back().value("engine_cache", 0.0);
-  const double cache =
-      rehearsals.back().value("cache_pct", 0.0) / 100 * document["options"].value("ram", 0.0);
+  const json& last = rehearsals.back();
+  const double used = last.value("engine_cache", 0.0);
+  // An engine may round the size of its cache down. Documents of earlier versions have the share
+  // alone.
+  const double share = last.value("cache_pct", 0.0) / 100;
+  const double given = last.value("cache_bytes", 0.0);
+  const double cache = given > 0 ? given : share * document["options"].value("ram", 0.0);
   if (used > 0 && cache > 0) (*figures)["held.cache_share"] = used / cache;
 }
 

@@ -273,8 +273,7 @@ void PutBack(const RunOptions& options, DatabaseDir* dir) {
 // the user asks to stop.
 Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
                    double cache_pct, LiveView* live) {
-  options.engine.cache_bytes =
-      static_cast<uint64_t>(static_cast<double>(options.ram_bytes) * cache_pct / 100);
+  options.engine.cache_bytes = options.CacheBytesOf(cache_pct);
   RunPlan plan;
   plan.phases = options.workloads;
   plan.threads = options.threads[0];
@@ -308,8 +307,7 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
 
 void UseRehearsed(const json& rehearsals, RunOptions* options, json* document) {
   options->cache_pct = rehearsals["chosen_pct"];
-  options->engine.cache_bytes =
-      static_cast<uint64_t>(static_cast<double>(options->ram_bytes) * options->cache_pct / 100);
+  options->engine.cache_bytes = options->CacheBytesOf(options->cache_pct);
   (*document)["cache_rehearsal"] = rehearsals;
   (*document)["options"] = options->ToJson();
 }

@@ -17,9 +17,7 @@
 
 namespace testbed {
 
-uint64_t ChildRun::ShareBytes(double cache_pct) const {
-  return static_cast<uint64_t>(static_cast<double>(options_.ram_bytes) * cache_pct / 100);
-}
+uint64_t ChildRun::ShareBytes(double cache_pct) const { return options_.CacheBytesOf(cache_pct); }
 
 // Returns the smallest share of kLeastShare and more with which the engine can be opened. The run
 // has begun with --cache-pct auto's first share, so the engine accepts that one.

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
+#include "engines/registry.h"
 
 namespace testbed {
 namespace {
@@ -241,6 +243,32 @@ RunOptions Options(std::vector<std::string> more) {
   RunOptions options = ParseRunOptions(words);
   options.Resolve();
   return options;
+}
+
+// The results said that the cache of such a run had 80M, and a full cache seemed to have room.
+TEST(CacheRehearsalTest, ACacheThatIsRoundedDownHasTheSizeThatItThenHas) {
+  const bool there = std::any_of(Engines().begin(), Engines().end(),
+                                 [](const EngineInfo& info) { return info.name == "bf-tree"; });
+  if (!there) GTEST_SKIP() << "this build has no bf-tree";
+  RunOptions options = ParseRunOptions({"--engine", "bf-tree", "--durability", "none", "--io",
+                                        "direct", "--ram", "200M", "--cache-pct", "40"});
+  options.Resolve();
+  EXPECT_EQ(options.engine.cache_bytes, 64u << 20);
+  EXPECT_EQ(options.ToJson()["cache_pct"], 32);
+  EXPECT_EQ(options.CacheBytesOf(65), 128u << 20);
+  for (uint64_t mib = 65; mib < 128; ++mib) {  // a run is repeated with the share of its results
+    options.ram_bytes = mib << 20;
+    EXPECT_EQ(options.CacheBytesOf(100.0 * 64 / static_cast<double>(mib)), 64u << 20) << mib;
+  }
+  options.ram_bytes = 200 << 20;
+  options.databases = 3;
+  EXPECT_EQ(options.CacheBytesOf(40), 3u * (16 << 20)) << "each has a third of 80M";
+  EXPECT_EQ(Options({"--ram", "200M"}).CacheBytesOf(40), 80u << 20) << "btree rounds nothing";
+  const json run = {
+      {"phases", {Phase("load", 64 * kMiB, 9, 9), Phase("measure", 64 * kMiB, 9, 9)}}};
+  const Rehearsal full = RehearsalOf(40, 64 * kMiB, run);
+  EXPECT_EQ(full.to_come, 0);
+  EXPECT_EQ(RehearsalsJson({full}, 40)["rehearsals"][0]["cache_bytes"], 64 * kMiB);
 }
 
 TEST(CacheRehearsalTest, ARehearsalIsShortAndOfTheMostThreads) {

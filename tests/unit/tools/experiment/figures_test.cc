@@ -32,6 +32,18 @@ TEST(FiguresTest, ACheckOfTheDatabaseIsNotWhatWasMeasured) {
   EXPECT_EQ(figures.at("linkbench_check.rate"), 1);
 }
 
+// bf-tree's cache has a power of two bytes. A full one was said never to have been filled.
+TEST(FiguresTest, TheCacheThatWasInUseIsAShareOfTheCacheThatThereWas) {
+  json run;
+  run["phases"] = json::array({Phase("point-read", "measure", 1, 99)});
+  json document = {{"options", {{"ram", 1000}}}};
+  json& rehearsal = document["cache_rehearsal"]["rehearsals"].emplace_back();
+  rehearsal = {{"cache_pct", 90.0}, {"engine_cache", 512.0}};
+  EXPECT_DOUBLE_EQ(FiguresOf(document, run).at("held.cache_share"), 512.0 / 900);
+  rehearsal["cache_bytes"] = 512.0;
+  EXPECT_DOUBLE_EQ(FiguresOf(document, run).at("held.cache_share"), 1);
+}
+
 TEST(FiguresTest, ACheckAloneIsWhatWasMeasured) {
   json run;
   run["phases"] = json::array({Phase("linkbench-check", "measure", 1, 99)});
