@@ -64,6 +64,19 @@ TEST_F(ReuseTest, TheRecordTellsWhatTheCommandLineDoesNot) {
                 "--dir none holds no database");
 }
 
+// A run that loads nothing would change the database that --fresh is to replace, and its record.
+TEST_F(ReuseTest, ARunWithoutALoadTakesNoDatabaseUnasked) {
+  ASSERT_EQ(Run(std::string("--engine btree --dir d --rows 200 --workload insert") + kShort).code,
+            0);
+  const std::string record = Read(directory_ / "d/testbed.json");
+  for (const char* where : {"--dir d --fresh", "--dir d", "--dir new"}) {
+    ExpectRefused(Run(std::string("--engine btree --rows 200 --workload mixed ") + where + kShort),
+                  "--workload mixed needs a loaded database; begin with insert, or give --reuse");
+  }
+  EXPECT_EQ(Read(directory_ / "d/testbed.json"), record);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "new"));
+}
+
 // Its reads would find nothing, and the engine would be blamed for it.
 TEST_F(ReuseTest, ADatabaseWithTheKeysOfAnotherVersionIsRefused) {
   const std::string load = "--engine btree --dir d --rows 200 --key-order random --workload insert";

@@ -509,7 +509,9 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
                       {"value_bytes", dataset->value_bytes()}};
   const Writers writers = WritersOf(options, dataset);
   const bool guest = options.tasks.guest();  // this task uses the database of task 0
-  if (!options.reuse && options.dir.empty() && !guest && !Loads(options.workloads[0])) {
+  // Without a load nothing would make the new database that --dir and --fresh ask for, and the run
+  // would go on with whatever database lies there.
+  if (!options.reuse && !guest && !Loads(options.workloads[0])) {
     throw Error(Error::kUsage,
                 fmt::format("--workload {} needs a loaded database; begin with {}, or "
                             "give --reuse and --dir",
