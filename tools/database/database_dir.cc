@@ -235,13 +235,19 @@ void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload
 }
 
 nlohmann::json DatabaseDir::Record() const {
-  std::string loader = FindWorkload(options_.workloads[0]).loader;
-  if (loader.empty()) {  // the workload runs on a database of any loader
-    const std::optional<nlohmann::json> found = ReadRecord(path_);
-    loader = found ? found->value("workload", std::string()) : "";
+  std::string loader;  // all workloads need the same one, except those that run on any database
+  for (const std::string& name : options_.workloads) {
+    if (loader.empty()) loader = FindWorkload(name).loader;
+  }
+  nlohmann::json settings;  // of the load, which workloads that run on any database do not have
+  if (loader.empty()) {
+    const nlohmann::json found = ReadRecord(path_).value_or(nlohmann::json::object());
+    loader = found.value("workload", std::string());
+    settings = found.value("workload_option", nlohmann::json());
     if (loader.empty()) loader = "insert";
   }
   nlohmann::json record = DatabaseIdentity(options_, {loader});
+  if (!settings.is_null()) record["workload_option"] = settings;
   if (!options_.data.keys_file.empty()) record["keys"]["name"] = options_.data.keys_file;
   return record;
 }

@@ -203,6 +203,23 @@ TEST_F(SysbenchTest, NoWorkloadFollowsAReplayThatWrites) {
   Phases(common + "replay:a.trace --reuse");
 }
 
+// The options of the load say what is in the database, and no replay has them.
+TEST_F(SysbenchTest, AReplayTakesADatabaseThatWasLoadedWithOptions) {
+  const std::string common = "--engine btree --threads 1 --dir d ";
+  Phases(common +
+         "--workload-option tables=2 --workload sysbench-load,oltp-point-select --operations 20 "
+         "--record a.trace");
+  const std::map<std::string, json> phases =
+      Phases(common + "--workload settle,replay:a.trace --reuse");
+  ASSERT_TRUE(phases.contains("replay"));
+  EXPECT_EQ(phases.at("replay")["count"], 20);
+  Phases(common + "--workload replay:a.trace,oltp-point-select --operations 20 --reuse");
+  ExpectRefused(Run("--dir d --reuse --workload replay:a.trace --workload-option tables=2"),
+                "tables is not one of");
+  const json record = json::parse(Read(directory_ / "d/testbed.json"));
+  EXPECT_EQ(record.at("workload_option").at("tables"), "2");
+}
+
 TEST_F(SysbenchTest, SkipTrxAndPointSelectsAreThoseOfSysbench) {
   std::map<std::string, json> phases = Phases(
       "--engine btree --threads 2 --operations 100 --workload-option skip_trx=on "

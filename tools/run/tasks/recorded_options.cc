@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -31,6 +32,19 @@ std::optional<json> RecordToReuse(const RunOptions& options) {
   return std::optional(RecordOfFirst(place));
 }
 
+// Removes the settings of the load that the record gave and the user did not, where no workload of
+// the run needs the load's database, and so none has such options.
+void DropSettingsOfLoad(const json& record, const RunOptions& given, RunOptions* known) {
+  const bool any_database = std::all_of(
+      known->workloads.begin(), known->workloads.end(),
+      [](const std::string& workload) { return FindWorkload(workload).loader.empty(); });
+  const json settings = record.value("workload_option", json());
+  if (!any_database || !settings.is_object()) return;
+  for (const auto& [name, value] : settings.items()) {
+    if (!given.workload.extra.contains(name)) known->workload.extra.erase(name);
+  }
+}
+
 }  // namespace
 
 RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words) {
@@ -56,6 +70,7 @@ RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words)
     std::erase_if(known.workloads,
                   [](const std::string& workload) { return FindWorkload(workload).loads; });
   }
+  DropSettingsOfLoad(*record, options, &known);
   for (const std::string& name : known.workloads) CheckWorkloadFits(*record, name, options.dir);
   return known;
 }
