@@ -301,6 +301,18 @@ TEST_F(OutputTest, AnOutputThatIsFullIsAnErrorAndKeepsTheFiles) {
   EXPECT_GT(Read(directory_ / "h.csv").size(), 100u);
 }
 
+// A full disk may fail the run and its results alike.
+TEST_F(OutputTest, AnOutputThatIsFullDoesNotHideTheErrorOfTheRun) {
+  const std::string run = std::string(kSmall) + "--dir d ";
+  ASSERT_EQ(Run(run + "--workload insert").code, 0);
+  std::filesystem::remove_all(directory_ / "d/db");
+  const CommandResult result = Run(run + "--reuse --workload point-read --json /dev/full");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("testbed: --json /dev/full cannot be written"), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find("holds no database of btree"), std::string::npos) << result.err;
+}
+
 TEST_F(OutputTest, AnOutputThatIsClosedIsAnErrorAndKeepsTheFiles) {
   const CommandResult result = Run(std::string(kSmall) + "--dir d --json h.json >&-");
   EXPECT_EQ(result.code, 1);

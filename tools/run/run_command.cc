@@ -556,7 +556,14 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   const bool any = !options.tasks.guest() &&
                    std::any_of(document["runs"].begin(), document["runs"].end(), measured);
   const auto report = [&] { return any ? ReportText(document, {.wide = options.wide}) : ""; };
-  WriteOutputs(files, report);
+  std::optional<Error> unwritten;  // is told behind the error of the run, which may be its cause
+  try {
+    WriteOutputs(files, report);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error& error) {
+    unwritten = error;
+  }
   std::string sentence = UnrecordedText(options, document);
   for (const json& run : document["runs"]) {
     if (run.contains("error")) {
@@ -565,6 +572,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
     }
   }
   if (!sentence.empty()) fmt::print(stderr, "testbed: {}\n", sentence);
+  if (unwritten) throw Error(*unwritten);
   return ExitCode(document);
 }
 
