@@ -251,11 +251,12 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--seconds", "S", "Length of a phase that does not load [20]",
       [&o](auto& option, auto& text) { o.seconds = ParseReal(option, text, 0.1, 1e7); });
   Add(app, "--operations", "N",
-      "End a phase that does not load after this many operations of all threads together",
+      "End a phase that does not load after this many operations of all threads together; one with "
+      "a length of its own keeps that",
       [&o](auto& option, auto& text) { o.operations = ParseCount(option, text, 1, UINT64_MAX); });
   Add(app, "--warmup", "S",
-      "Seconds of a phase before its measurement [5; 0 with --operations, and for phases with a "
-      "length, popular rows or a rate of their own]",
+      "Seconds of a phase before its measurement [5; 0 with --operations and, without --find-rate, "
+      "where --workload names settle or gives any phase a length, popular rows or a rate]",
       [&o](auto& option, auto& text) { o.warmup = ParseReal(option, text, 0, 1e7); });
   Add(app, "--rate", "OPS",
       "Open loop: operations per second of all threads together; latency is also given from the "
@@ -344,8 +345,9 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
         o.repeat = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
   Add(app, "--repeat-runs", "N",
-      "Runs on each load; a workload that writes gets a new load with the same seed for each run. "
-      "More runs measure one load more exactly, and say nothing about other loads [1]",
+      "Runs on each load; a workload that writes gets a new load with the same seed for each run, "
+      "or with --reuse goes on with the rows that the run before left. More runs measure one load "
+      "more exactly, and say nothing about other loads [1]",
       [&o](auto& option, auto& text) {
         o.repeat_runs = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
