@@ -202,7 +202,7 @@ void ResolveTasks(RunOptions* o) {
       {o->repeat > 1, "--repeat"},
       {o->repeat_runs > 1, "--repeat-runs"},
       {o->databases > 1, "--databases"},
-      {o->at_once, "a length, popular rows or a rate of a phase's own in --workload"},
+      {o->at_once, "settle, or a length, popular rows or a rate of a phase's own, in --workload"},
       {!o->find_rate.empty(), "--find-rate"},
       {!o->record_file.empty(), "--record"},
       {o->live.any(), "--live or --metrics"},
@@ -295,8 +295,8 @@ void RunOptions::CheckDropCaches() const {
   if (!drop_caches || !at_once || engine.io != IoMode::kMmap) return;
   throw Error(Error::kUsage,
               fmt::format("--drop-caches closes {}, which maps its files, before each phase, and "
-                          "phases with a length or a rate of their own keep it open; leave one of "
-                          "them out",
+                          "settle, and a length, popular rows or a rate of a phase's own, in "
+                          "--workload keep it open; leave one of them out",
                           engine_name));
 }
 

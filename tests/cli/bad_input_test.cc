@@ -369,15 +369,17 @@ TEST_F(BadInputTest, OtherRowsThanThoseOfAFileOfKeysAreRefused) {
   EXPECT_EQ(same.code, 0) << same.err;
 }
 
-// Databases without a table would still take their parts of the memory, and a row and its index
-// entries would be in different databases.
 // The pages of an engine that maps its files can only be dropped while it is closed.
 TEST_F(BadInputTest, CachesOfMappedFilesAreNotDroppedBetweenPhasesOfOneOpenDatabase) {
   const std::string rest = " --ram 64M --rows 1000 --drop-caches --workload ";
   ExpectRefused(Run("--engine mmapv1" + rest + "'insert, point-read 1s'"), "--drop-caches closes");
+  ExpectRefused(Run("--engine mmapv1" + rest + "insert,settle,point-read"),
+                "before each phase, and settle, and a length");
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+// Databases without a table would still take their parts of the memory, and a row and its index
+// entries would be in different databases.
 TEST_F(BadInputTest, DatabasesThatWouldHoldNothingAreRefused) {
   const std::string two = "--engine btree --rows 1000 --databases 2 ";
   for (const char* with :

@@ -40,6 +40,8 @@ TEST_F(TaskWordsTest, WhatSeveralTasksCannotDoIsOneSentence) {
   ExpectRefused(Refused("--repeat 2"), "a run of several tasks does not take --repeat;");
   ExpectRefused(Refused("--threads 1,2"), "does not take several numbers of --threads");
   ExpectRefused(Refused("--operations 1"), "--operations that are fewer than the tasks");
+  ExpectRefused(Refused("--workload insert,settle,point-read"),
+                "does not take settle, or a length");
   ExpectRefused(Refused("--workload insert"), "--task: --workload only loads");
   ExpectRefused(Refused("--workload linkbench-load,linkbench"),
                 "--task: several tasks cannot perform --workload linkbench-load together");
