@@ -197,6 +197,14 @@ void CheckSpace(uint64_t need, const std::string& where, size_t databases, uint6
                           ShortSize(need), one ? "another --dir" : "begin in another directory"));
 }
 
+void CheckScratchSpace(const RunOptions& options, uint64_t need, uint64_t room) {
+  if (need <= room) return;
+  throw Error(Error::kUsage,
+              fmt::format("--scratch {} has room for {}, and the database needs {} at least; give "
+                          "a larger device, --scratch auto, or fewer --rows",
+                          ShortSize(options.scratch_bytes), ShortSize(room), ShortSize(need)));
+}
+
 std::string TraceOf(const RunOptions& options) {
   const auto trace = options.workload.extra.find("trace");
   return trace == options.workload.extra.end() ? "" : trace->second;

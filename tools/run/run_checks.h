@@ -44,6 +44,9 @@ uint64_t LeastSpace(const RunOptions& options, const std::shared_ptr<const Datas
 // bytes, which one database needs, or those of several sides of a comparison together. `freed` are
 // the bytes there that the run removes first.
 void CheckSpace(uint64_t need, const std::string& where, size_t databases = 1, uint64_t freed = 0);
+// Throws Error (kUsage) when the database needs more bytes than the device of --scratch has `room`
+// for: its size before it is made, and then the free space of its file system.
+void CheckScratchSpace(const RunOptions& options, uint64_t need, uint64_t room);
 
 // Returns the file of the trace that the run replays; an empty string when it replays none.
 std::string TraceOf(const RunOptions& options);

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "device/error.h"
@@ -39,6 +40,7 @@
 #include "tools/run/surroundings.h"
 #include "tools/run/tasks/recorded_options.h"
 #include "tools/run/tasks/task_join.h"
+#include "tools/trace/trace_options.h"
 #include "tools/unused_options.h"
 #include "workloads/dataset.h"
 #include "workloads/registry.h"
@@ -458,7 +460,13 @@ void ExecuteJoined(const RunOptions& options, const std::shared_ptr<const Datase
   // A database that --fresh removes gives its space to the new one.
   const bool replaces = placed.fresh && !placed.dir.empty();
   const uint64_t freed = replaces ? BytesOfDatabase(dir->path()) : 0;
-  if (!options.reuse) CheckSpace(LeastSpace(options, dataset), where, 1, freed);
+  const uint64_t need = options.reuse ? 0 : LeastSpace(options, dataset);
+  std::error_code unknown;
+  if (options.scratch_bytes != 0) {
+    CheckScratchSpace(options, need, fs::space(where, unknown).available);
+  } else {
+    CheckSpace(need, where, 1, freed);
+  }
   if (!options.tasks.guest()) TryEngineOptions(options, where);
   document->update(MachineJson(where, surroundings.exclusive_device()));
   SetMostCache(surroundings, dir.get(), live, &placed, document);
@@ -473,27 +481,6 @@ void ExecuteJoined(const RunOptions& options, const std::shared_ptr<const Datase
   const auto partial = [](const json& run) { return run.value("partial", false); };
   const json& runs = (*document)["runs"];
   (*document)["partial"] = StopRequested() || std::any_of(runs.begin(), runs.end(), partial);
-}
-
-// Returns a sentence that says why --record wrote no trace; an empty string when it wrote one.
-std::string UnrecordedText(const RunOptions& options, const json& document) {
-  if (options.record_file.empty()) return "";
-  bool is_empty = false;
-  const std::string& name = options.workloads.back();
-  auto left = std::count(options.workloads.begin(), options.workloads.end(), name);
-  for (const json& run : document["runs"]) {
-    for (const json& phase : run["phases"]) {
-      const json& kind = phase["kind"];
-      if (phase["name"] != name || (kind != "measure" && kind != "load")) continue;
-      if (!phase.value("partial", true)) --left;
-      is_empty = phase.value("count", uint64_t{1}) == 0;
-    }
-  }
-  if (left > 0 ? !document.value("partial", false) : !is_empty) return "";
-  return fmt::format("the trace {} was not written, because the {}{}", options.record_file,
-                     left > 0 ? "run was stopped before the end of the phase that it records"
-                              : "phase that it records had no operation",
-                     fs::exists(options.record_file) ? "; the file of that name stays" : "");
 }
 
 }  // namespace
@@ -516,6 +503,9 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
                 fmt::format("--workload {} needs a loaded database; begin with {}, or "
                             "give --reuse and --dir",
                             options.workloads[0], LoaderText(FindWorkload(options.workloads[0]))));
+  }
+  if (options.scratch_bytes != 0) {
+    CheckScratchSpace(options, LeastSpace(options, dataset), options.scratch_bytes);
   }
   const std::unique_ptr<TaskGroup> tasks = Join(options, command_line);
   try {

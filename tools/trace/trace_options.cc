@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 
 #include "device/error.h"
 #include "tools/command/command_words.h"
@@ -104,6 +106,27 @@ void CheckRecordedRows(const RunOptions& options, const Dataset& dataset) {
       fmt::format("--record writes transactions with {} MB of keys at most, and {} rows have "
                   "more; give a smaller --rows-per-transaction",
                   kMostBlockBytes >> 20, options.workload.rows_per_transaction));
+}
+
+std::string UnrecordedText(const RunOptions& options, const nlohmann::json& document) {
+  if (options.record_file.empty()) return "";
+  bool is_empty = false;
+  const std::string& name = options.workloads.back();
+  auto left = std::count(options.workloads.begin(), options.workloads.end(), name);
+  for (const nlohmann::json& run : document["runs"]) {
+    for (const nlohmann::json& phase : run["phases"]) {
+      const nlohmann::json& kind = phase["kind"];
+      if (phase["name"] != name || (kind != "measure" && kind != "load")) continue;
+      if (!phase.value("partial", true)) --left;
+      is_empty = phase.value("count", uint64_t{1}) == 0;
+    }
+  }
+  if (left > 0 ? !document.value("partial", false) : !is_empty) return "";
+  const bool stays = std::filesystem::exists(options.record_file);
+  return fmt::format("the trace {} was not written, because the {}{}", options.record_file,
+                     left > 0 ? "run was stopped before the end of the phase that it records"
+                              : "phase that it records had no operation",
+                     stays ? "; the file of that name stays" : "");
 }
 
 void CheckReplayedTrace(const RunOptions& options) {

@@ -2,6 +2,7 @@
 #ifndef TESTBED_TOOLS_TRACE_TRACE_OPTIONS_H_
 #define TESTBED_TOOLS_TRACE_TRACE_OPTIONS_H_
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ void ApplyTraceThreads(const std::vector<std::string>& words, RunOptions* option
 
 // Throws Error (kUsage) when the run records rows that exceed the limits of a trace.
 void CheckRecordedRows(const RunOptions& options, const Dataset& dataset);
+
+// Returns a sentence that says why --record wrote no trace in the runs of the document; an empty
+// string when it wrote one, or when the error of a run says why.
+std::string UnrecordedText(const RunOptions& options, const nlohmann::json& document);
 
 // Throws Error (kUsage) when the run replays a trace with a block that is damaged. Reads all of it.
 void CheckReplayedTrace(const RunOptions& options);
