@@ -208,6 +208,21 @@ TEST_F(SweepTest, ASweepOfSearchesMarksTheHighestRateThatWasFound) {
   EXPECT_NE(csv.substr(0, csv.find('\n')).find(",found,"), std::string::npos) << csv;
 }
 
+// The cells share a load, which is a run of its own, and the option is of the load alone.
+TEST_F(SweepTest, AnOptionOfASharedLoadIsNoneOfItsCells) {
+  const CommandResult result =
+      Run("--engine btree --ram 64M --rows 100 --threads 1 --account file --quiet "
+          "--cache-pct 20,50 --workload linkbench-load,linkbench-check "
+          "--workload-option covering_index=with-links --out s");
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "s/cells")) {
+    const nlohmann::json document = nlohmann::json::parse(Read(entry.path()));
+    EXPECT_EQ(document["runs"].back()["phases"].back()["name"], "linkbench-check");
+    EXPECT_TRUE(document["options"]["workload_options"].empty()) << document["options"];
+    EXPECT_NE(document["load_command"].dump().find("covering_index=with-links"), std::string::npos);
+  }
+}
+
 TEST_F(SweepTest, AForecastRunsNothing) {
   const CommandResult result =
       Run("--engine btree --cache-pct 20,50 --seconds 30,60 --threads 1,8 --rounds 2 --forecast");

@@ -274,6 +274,7 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
     run.fresh = true;
   } else {
     run.workloads = PhasesOf(run.workloads).rest;
+    run.workload.extra = OptionsOfWorkloads(run.workload.extra, run.workloads);
     run.reuse = true;
   }
   json document;
