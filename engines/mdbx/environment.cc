@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
+#include <vector>
 
 #include "device/account/ledger.h"
 #include "device/file/file.h"
@@ -49,6 +51,19 @@ MappedFault FaultOf(int code) {
   }
 }
 
+// Appends the name of a table to the vector of names `to`. No exception may pass through the frames
+// of mdbx_enumerate_tables, which calls it.
+int AddName(void* to, const MDBX_txn*, const MDBX_val* name, MDBX_db_flags_t, const MDBX_stat*,
+            MDBX_dbi) noexcept {
+  try {
+    static_cast<std::vector<std::string>*>(to)->emplace_back(
+        static_cast<const char*>(name->iov_base), name->iov_len);
+    return MDBX_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return MDBX_ENOMEM;
+  }
+}
+
 }  // namespace
 
 std::string DataFile(const std::string& dir) { return dir + "/mdbx.dat"; }
@@ -65,6 +80,7 @@ Environment::Environment(const std::string& dir, const Settings& settings)
     // A process that was killed may have left commits, or the file's name, in memory alone.
     failure_.Sync([this] { SyncFile(); });
     SyncDirectory(dir_);
+    OpenFound();
   } catch (...) {
     if (env_ != nullptr) ::mdbx_env_close(env_);
     failure_.DropLost(DataFile(dir_));
@@ -109,6 +125,28 @@ void Environment::Open() {
   watch_.emplace(DataFile(dir_), FileKind::kData);
   longest_key_ = static_cast<size_t>(::mdbx_env_get_maxkeysize_ex(env_, MDBX_DB_DEFAULTS));
   longest_value_ = static_cast<size_t>(::mdbx_env_get_maxvalsize_ex(env_, MDBX_DB_DEFAULTS));
+}
+
+// Opens all tables of the file, so that Counters can add up their sizes, and so that a thread that
+// writes can open a table that the file has.
+void Environment::OpenFound() {
+  MDBX_txn* txn = BeginWrite();
+  try {
+    std::vector<std::string> names;
+    Check(::mdbx_enumerate_tables(txn, &AddName, &names), "reading the catalogue");
+    for (std::string& table : names) {
+      const MDBX_val name{table.data(), table.size()};
+      MDBX_dbi dbi = 0;
+      const int code = ::mdbx_dbi_open2(txn, &name, MDBX_DB_DEFAULTS, &dbi);
+      if (code == MDBX_INCOMPATIBLE) continue;  // another program made it, with other flags
+      if (code != MDBX_SUCCESS) Fail(code, "opening table " + table);
+      tables_.Add(table, dbi);
+    }
+  } catch (...) {
+    AbortWrite(txn);
+    throw;
+  }
+  CommitWrite(txn);
 }
 
 // libmdbx does not tell where the mapping lies, so this looks it up. A line of the list is
@@ -167,17 +205,17 @@ MDBX_envinfo Environment::Info() const {
 
 TableId Environment::OpenTable(const std::string& table) {
   CheckTableName("mdbx", table, longest_key_);
-  return tables_.Find(table, [this] { writer_.CheckOther(); }, [&] { return FindOrCreate(table); });
+  return tables_.Find(table, [this] { writer_.CheckOther(); }, [&] { return Create(table); });
 }
 
-MDBX_dbi Environment::FindOrCreate(const std::string& table) {
+MDBX_dbi Environment::Create(const std::string& table) {
   IoScope scope(kOpen);
   MDBX_txn* txn = BeginWrite();
   MDBX_dbi dbi = 0;
   const int code = ::mdbx_dbi_open(txn, table.c_str(), MDBX_CREATE, &dbi);
   if (code != MDBX_SUCCESS) {
     AbortWrite(txn);
-    Fail(code, "opening table " + table);
+    Fail(code, "creating table " + table);
   }
   CommitWrite(txn);
   return dbi;

@@ -47,10 +47,10 @@ class Environment {
   uint64_t commits() const { return commits_.load(std::memory_order_acquire); }
 
   // Returns the table's id, and creates the table when it does not exist. Throws Error (kUsage) for
-  // a name that libmdbx cannot have, and Error (kRun) when a table is opened for the first time
-  // while this thread has a write transaction open.
+  // a name that libmdbx cannot have, and Error (kRun) when a new table is opened while this thread
+  // has a write transaction open.
   TableId OpenTable(const std::string& table);
-  // Returns libmdbx's handles of the tables that were opened, by TableId.
+  // Returns libmdbx's handles of all tables of the file, by TableId.
   std::vector<MDBX_dbi> Tables() const { return tables_.Handles(); }
   uint32_t table_count() const { return tables_.count(); }
 
@@ -84,8 +84,9 @@ class Environment {
  private:
   friend class Snapshot;
   void Open();
+  void OpenFound();
   void FindMapping();
-  MDBX_dbi FindOrCreate(const std::string& table);
+  MDBX_dbi Create(const std::string& table);
   // Returns the length of the data file if its growth changes the advice of the mapping, else 0.
   uint64_t BytesToAdvise() const;
   void Advise() const;  // gives the mapping the run's advice (madvise)

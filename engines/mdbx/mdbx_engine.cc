@@ -82,20 +82,24 @@ std::vector<std::pair<std::string, std::string>> MdbxEngine::EffectiveSettings()
 
 EngineCounters MdbxEngine::Counters() const {
   EngineCounters counters;
-  const MDBX_envinfo info = env_.Info();
   LockGuard lock(mutex_);
+  constexpr MDBX_dbi kFree = 0, kMain = 1;  // libmdbx's own tables
   // The handles are read first, so that the snapshot has each of these tables.
-  const std::vector<MDBX_dbi> tables = env_.Tables();
+  std::vector<MDBX_dbi> tables = env_.Tables();
+  tables.insert(tables.end(), {kFree, kMain});
   snapshot_.Refresh();
-  uint64_t used = 0, depth = 0, rows = 0;
+  uint64_t used = 3;  // the three meta pages are used
+  uint64_t depth = 0, rows = 0;
   for (const MDBX_dbi table : tables) {
     MDBX_stat stat;
     env_.Check(::mdbx_dbi_stat(snapshot_.txn(), table, &stat, sizeof stat), "counting pages");
     used += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+    if (table == kFree || table == kMain) continue;
     depth = std::max<uint64_t>(depth, stat.ms_depth);
     rows += stat.ms_entries;
   }
   snapshot_.Release();
+  const MDBX_envinfo info = env_.Info();
   const auto& pages = info.mi_pgop_stat;
   counters.more = {
       {"commits", env_.commits()},    {"pages_copied", pages.cow},

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -143,6 +144,32 @@ TEST_F(MdbxTest, TablesAreMadeWhileItIsAskedForItsCounters) {
   stop = true;
   counting.join();
   EXPECT_EQ(sentence, "");
+}
+
+// Tables that this run has not opened count as well, as with lmdb.
+TEST_F(MdbxTest, CountersAreThoseOfAllTablesOfTheFile) {
+  constexpr uint64_t kRows = 200;
+  Open();
+  Load(kRows);
+  for (int pass = 0; pass < 2; ++pass) {
+    SCOPED_TRACE(pass);
+    std::map<std::string, uint64_t> now;
+    for (const auto& [name, value] : engine_->Counters().now) now[name] = value;
+    EXPECT_EQ(now["rows"], kRows);
+    EXPECT_GE(now["depth"], 2u);
+    EXPECT_GE(now["used_pages"] * options_.page_size, kRows * 4000);
+    EXPECT_LE(now["used_pages"], now["file_pages"]);
+    Open();
+  }
+}
+
+// When no row was written, libmdbx's own pages are all that the file has.
+TEST_F(MdbxTest, ItsOwnPagesAreNotFree) {
+  Open();
+  std::map<std::string, uint64_t> now;
+  for (const auto& [name, value] : engine_->Counters().now) now[name] = value;
+  EXPECT_GE(now["used_pages"], 3u);  // the meta pages
+  EXPECT_LE(now["used_pages"], now["file_pages"]);
 }
 
 }  // namespace
