@@ -187,7 +187,9 @@ void PebbleEngine::Settle() {
 
 // Waits until no flush or compaction has run for a while, by polling: Pebble starts the next
 // compaction when one ends, and deletes the files that are no longer needed soon after. A request
-// to stop ends the wait. Throws Error when a flush or compaction has failed meanwhile.
+// to stop ends the wait. Throws Error when a flush or compaction has failed meanwhile. It also
+// throws when a change of the files has failed, which the library hides from Pebble: compactions
+// then go on in memory (library/host.go).
 void PebbleEngine::WaitForCompactions() const {
   using Clock = std::chrono::steady_clock;
   constexpr auto kAtRest = std::chrono::milliseconds(100);
@@ -195,6 +197,9 @@ void PebbleEngine::WaitForCompactions() const {
   int64_t compactions = -1;
   Clock::time_point last_work = Clock::now();
   for (;;) {
+    Library::Run("waiting for its compactions", [&](char** error) {
+      return Library::Get().calls().pebble_failed(db_, error);
+    });
     const nlohmann::json now = CountersOf(db_);
     if (now.value("background_errors", int64_t{0}) != errors) {
       throw Error(Error::kIo, "pebble stopped its background work: " +

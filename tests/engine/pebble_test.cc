@@ -122,6 +122,39 @@ TEST_F(PebbleTest, AFlushThatFailsEndsTheCommits) {
   Open();  // and it closes
 }
 
+// The disk is full from one of the last changes of a settle on, which are those of a compaction.
+// The compaction then goes on in memory, and the settle must not call that a success.
+TEST_F(PebbleTest, ASettleThatSucceedsLeavesADatabaseThatTakesCommits) {
+  constexpr uint64_t kTried = 6;
+  options_.durability = Durability::kNone;
+  const auto settle = [&](uint64_t full_from) {  // returns whether the settle has succeeded
+    Close();
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
+    Open();
+    for (const bool flushes : {true, false}) {
+      for (uint64_t row = 0; row < 100; ++row) EXPECT_TRUE(Put(row));
+      if (flushes) engine_->Flush();
+    }
+    FileFaults::Set(full_from, UINT64_MAX, ENOSPC);
+    try {
+      engine_->Settle();
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  EXPECT_TRUE(settle(UINT64_MAX));
+  const uint64_t changes = FileFaults::Clear();
+  ASSERT_GT(changes, kTried);
+  for (uint64_t full_from = changes - kTried; full_from < changes; ++full_from) {
+    SCOPED_TRACE(full_from);
+    const bool settled = settle(full_from);
+    FileFaults::Clear();
+    EXPECT_EQ(Put(100), settled);
+  }
+}
+
 // The thread that syncs has failed by then, and the commit is refused before Pebble is asked.
 TEST_F(PebbleTest, ARowWhoseCommitWasRefusedIsNotRead) {
   options_.durability = Durability::kLazy;
