@@ -250,7 +250,13 @@ struct Settings {
 Settings MakeSettings(const EngineOptions& options) {
   const ExtraOptions extra("log", options.extra);
   Settings s{LogOptionsOf(options, extra), extra.Bytes("log_keep", 32ull << 20, 0, 1ull << 40)};
-  if (options.durability == Durability::kNone) s.log.sync = LogSync::kNone;
+  if (options.durability != Durability::kNone) return s;
+  if (s.log.sync == LogSync::kDsync) {
+    throw Error(Error::kUsage,
+                "log cannot honour --engine-option log_sync=dsync with --durability none: each "
+                "write of the log would be durable; leave it out");
+  }
+  s.log.sync = LogSync::kNone;
   return s;
 }
 

@@ -255,6 +255,23 @@ TEST_F(LogEngineTest, OptionsThatCannotBeLeaveNothing) {
   }
 }
 
+TEST_F(LogEngineTest, DurableWritesAreRefusedWithoutDurability) {
+  options_.extra = {{"log_sync", "dsync"}};
+  options_.durability = Durability::kNone;
+  try {
+    Open();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    EXPECT_THAT(e.what(), testing::HasSubstr("log_sync=dsync with --durability none"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+  for (const Durability durability : {Durability::kLazy, Durability::kSync}) {
+    options_.durability = durability;
+    EXPECT_THAT(Open()->EffectiveSettings(), testing::Contains(testing::Pair("log_sync", "dsync")));
+  }
+}
+
 TEST_F(LogEngineTest, WhatIsMissingIsNotNew) {
   options_.durability = Durability::kSync;
   Open()->NewSession()->Put(0, "key", "value");
