@@ -75,7 +75,8 @@ void Environment::Open() {
   Check(::mdb_env_create(&env_), "opening the database");
   Check(::mdb_env_set_mapsize(env_, settings_.map_size), "opening the database");
   Check(::mdb_env_set_maxdbs(env_, settings_.max_tables), "opening the database");
-  Check(::mdb_env_set_maxreaders(env_, settings_.max_readers), "opening the database");
+  // The engine's own snapshot, which its counters need, takes a slot as well.
+  Check(::mdb_env_set_maxreaders(env_, settings_.max_readers + 1), "opening the database");
   const int code = ::mdb_env_open(env_, dir_.c_str(), settings_.flags, kMode);
   if (code == ENOMEM) {
     throw Error(Error::kUsage,

@@ -85,7 +85,7 @@ std::vector<std::pair<std::string, std::string>> LmdbEngine::EffectiveSettings()
       {"cache", "none: the page cache has all of the memory"},
       {"map_size", std::to_string(info.me_mapsize)},
       {"max_tables", std::to_string(s.max_tables)},
-      {"max_readers", std::to_string(info.me_maxreaders)},
+      {"max_readers", std::to_string(info.me_maxreaders - 1)},
       {"max_key_size", std::to_string(env_.longest_key())},
       {"durability", DurabilityName(s.durability)},
       {"lazy_interval_ms", std::to_string(s.lazy_interval_ms)},

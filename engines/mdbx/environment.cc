@@ -101,7 +101,8 @@ void Environment::Open() {
                                 static_cast<intptr_t>(settings_.page_size)),
         kOpening);
   Check(::mdbx_env_set_maxdbs(env_, settings_.max_tables), kOpening);
-  Check(::mdbx_env_set_maxreaders(env_, settings_.max_readers), kOpening);
+  // The engine's own snapshot, which its counters need, takes a slot as well.
+  Check(::mdbx_env_set_maxreaders(env_, settings_.max_readers + 1), kOpening);
   const int code =
       ::mdbx_env_open(env_, dir_.c_str(), static_cast<MDBX_env_flags_t>(settings_.flags), kMode);
   if (code == ENOMEM) {

@@ -73,7 +73,7 @@ std::vector<std::pair<std::string, std::string>> MdbxEngine::EffectiveSettings()
       {"growth_step", std::to_string(info.mi_geo.grow)},
       {"shrink_threshold", std::to_string(info.mi_geo.shrink)},
       {"max_tables", std::to_string(s.max_tables)},
-      {"max_readers", std::to_string(info.mi_maxreaders)},
+      {"max_readers", std::to_string(info.mi_maxreaders - 1)},
       {"max_key_size", std::to_string(env_.longest_key())},
       {"durability", DurabilityName(s.durability)},
       {"lazy_interval_ms", std::to_string(s.lazy_interval_ms)},
