@@ -173,7 +173,8 @@ EngineCounters BfTreeEngine::Counters() const {
   out.block_read_bytes = totals.read_bytes;
   out.blocks_written = totals.writes;
   out.block_write_bytes = totals.write_bytes;
-  out.cache_bytes = tree_->cache_bytes();
+  // After a failed read no part of the tree may be touched, so its cache is not known.
+  if (!host_->dead()) out.cache_bytes = tree_->cache_bytes();
   out.more = {{"snapshots", checkpoints_.load(std::memory_order_relaxed)},
               {"snapshot_bytes", totals.snapshot_bytes}};
   return out;

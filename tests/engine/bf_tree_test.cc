@@ -283,6 +283,9 @@ TEST_F(BfTreeTest, AFailedReadOfADatabaseThatIsReadHarmsNoRow) {
   ErrorOf(Error::kIo, [&] { Has(0); });
   ErrorOf(Error::kIo, [&] { session_->NewCursor(table_)->First(); });
   ErrorOf(Error::kIo, [&] { engine_->Checkpoint(); });
+  const EngineCounters counters = engine_->Counters();
+  EXPECT_GT(counters.block_reads.value_or(0), 0u);
+  EXPECT_FALSE(counters.cache_bytes.has_value());
   Open();
   ExpectRows(kRows, kRows);
 }
