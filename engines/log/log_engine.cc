@@ -23,6 +23,7 @@ namespace append_log {
 namespace {
 
 constexpr uint32_t kErase = 1u << 31;
+constexpr size_t kLongestKey = 64 << 10, kLongestValue = 512 << 10;  // in bytes
 
 using RowHeader = std::array<char, kRowHeaderBytes>;
 
@@ -56,6 +57,7 @@ class AppendLog {
     if (const auto point = TruncationPoint(begin, range.end, keep_, segment)) Truncate(*point);
   }
   Log* log() { return log_.get(); }
+  size_t longest_record() const { return log_->MaxRecordBytes(); }
   uint64_t keep() const { return keep_; }
 
  private:
@@ -107,9 +109,17 @@ class LogSession : public Session {
   }
   bool Get(TableId, std::string_view, std::string_view*) override { RefuseRead(); }
   void Put(TableId table, std::string_view key, std::string_view value) override {
+    if (key.size() > kLongestKey) {
+      throw Error(Error::kUsage, "log takes keys of up to " + std::to_string(kLongestKey) +
+                                     " bytes, not of " + std::to_string(key.size()));
+    }
+    CheckValueSize("log", value.size(), kLongestValue);
     Write({table, false, key, value});
   }
-  void Erase(TableId table, std::string_view key) override { Write({table, true, key, {}}); }
+  void Erase(TableId table, std::string_view key) override {
+    if (key.size() > kLongestKey) return;  // no row has so long a key
+    Write({table, true, key, {}});
+  }
   std::unique_ptr<Cursor> NewCursor(TableId) override { RefuseRead(); }
 
  private:
@@ -121,6 +131,14 @@ class LogSession : public Session {
     const std::string_view parts[] = {{header.data(), header.size()}, row.key, row.value};
     if (!in_transaction_) return log_->Append(parts);
     if (failed_) throw FailedBefore("log");
+    const size_t most = log_->longest_record();
+    if (rows_.size() + header.size() + row.key.size() + row.value.size() > most) {
+      throw Error(Error::kUsage, "a transaction of log is one record of up to " +
+                                     std::to_string(most) +
+                                     " bytes, and this one would be longer: commit its rows in "
+                                     "several transactions, or give a larger --engine-option "
+                                     "log_segment");
+    }
     try {
       for (std::string_view part : parts) rows_.append(part);
     } catch (...) {
@@ -315,8 +333,8 @@ EngineInfo LogEngineInfo() {
   can.io_modes = {IoMode::kDirect, IoMode::kBuffered};
   can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
   can.compressions = {"none"};
-  can.max_key_size = 64 << 10;
-  can.max_value_size = 512 << 10;
+  can.max_key_size = append_log::kLongestKey;
+  can.max_value_size = append_log::kLongestValue;
   can.reads = false;
   can.scans = false;
   AddLogOptions(&can);

@@ -113,6 +113,27 @@ TEST_F(LogEngineTest, ATransactionInWhichAWriteHasFailedIsNoRecord) {
   EXPECT_THAT(Transactions(), ElementsAre("0:c=3"));
 }
 
+// The rows that fit make the record of the transaction.
+TEST_F(LogEngineTest, ARowThatIsTooLongIsRefusedAndItsTransactionGoesOn) {
+  options_.extra = {{"log_segment", "1M"}};
+  const std::string key(64 << 10, 'k'), value(512 << 10, 'v');
+  {
+    auto engine = Open();
+    auto session = engine->NewSession();
+    EXPECT_THROW(session->Put(0, "outside", value + "v"), Error);
+    session->Begin();
+    session->Put(0, "a", "1");
+    EXPECT_THROW(session->Put(0, "b", value + "v"), Error);
+    EXPECT_THROW(session->Put(0, key + "k", "3"), Error);
+    session->Erase(0, key + "k");
+    session->Put(0, key, value);
+    EXPECT_THROW(session->Put(0, "d", value), Error);  // a segment has no room for both values
+    session->Put(0, "e", "5");
+    session->Commit();
+  }
+  EXPECT_THAT(Transactions(), ElementsAre("0:a=1 0:" + key + "=" + value + " 0:e=5"));
+}
+
 TEST_F(LogEngineTest, ReopeningGoesOnWithTheSameTables) {
   for (int pass = 0; pass < 2; ++pass) {
     auto engine = Open();
