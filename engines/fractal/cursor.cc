@@ -60,6 +60,7 @@ bool TreeCursor::SettleBackward() {
 }
 
 bool FractalCursor::Begin(std::string_view key, bool forward, bool beyond) {
+  on_row_ = false;
   forward_ = forward;
   epoch_ = session_->epoch;
   base_on_ = forward ? base_.SeekForward(key, beyond) : base_.SeekBackward(key, beyond);
@@ -71,6 +72,7 @@ bool FractalCursor::Begin(std::string_view key, bool forward, bool beyond) {
 }
 
 bool FractalCursor::Last() {
+  on_row_ = false;
   forward_ = false;
   epoch_ = session_->epoch;
   base_on_ = base_.Last();
@@ -114,6 +116,7 @@ bool FractalCursor::Step(bool forward) {
     const std::string from = key_;
     return Begin(from, forward, true);
   }
+  on_row_ = false;
   if (from_base_) StepBase();
   if (from_overlay_) StepOverlay();
   return Choose();

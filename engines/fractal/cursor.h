@@ -84,6 +84,8 @@ class FractalCursor : public Cursor {
   const uint32_t table_;
   uint64_t epoch_ = 0;
   bool forward_ = true;
+  // This is false while the cursor moves, and so after a read that failed: base_ may then have the
+  // rows of one basement and the bounds of another one.
   bool on_row_ = false;
   bool base_on_ = false;            // base_ has a row at or behind the current row
   std::optional<Message> overlay_;  // the session's first write at or behind the current row

@@ -198,6 +198,7 @@ void BtreeCursor::StepOverlay() {
 // replaces.
 bool BtreeCursor::Begin(std::string_view key, bool forward, bool beyond) {
   sought_.assign(key);
+  on_row_ = false;
   forward_ = forward;
   epoch_ = session_->epoch;
   base_on_ = forward ? base_.SeekForward(sought_, beyond) : base_.SeekBackward(sought_, beyond);
@@ -206,6 +207,7 @@ bool BtreeCursor::Begin(std::string_view key, bool forward, bool beyond) {
 }
 
 bool BtreeCursor::Last() {
+  on_row_ = false;
   forward_ = false;
   epoch_ = session_->epoch;
   base_on_ = base_.Last();
@@ -246,6 +248,7 @@ bool BtreeCursor::Choose() {
 bool BtreeCursor::Step(bool forward) {
   if (!on_row_) return false;
   if (forward != forward_ || epoch_ != session_->epoch) return Begin(key_, forward, true);
+  on_row_ = false;
   if (from_base_) base_on_ = forward ? base_.Next() : base_.Prev();
   if (from_overlay_) StepOverlay();
   return Choose();

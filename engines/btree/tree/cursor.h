@@ -112,6 +112,8 @@ class BtreeCursor : public Cursor {
   const uint32_t table_;
   uint64_t epoch_ = 0;  // the session's epoch when the walk was started
   bool forward_ = true;
+  // This is false while the cursor moves, and so after a read that failed: base_ may then have
+  // passed over the row whose value could not be read.
   bool on_row_ = false;
   bool base_on_ = false;       // base_ has a row at or behind the current row
   bool overlay_on_ = false;    // overlay_ is a write at or behind the current row
