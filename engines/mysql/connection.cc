@@ -169,6 +169,7 @@ void MyConnection::FailAsEngine(unsigned code, const std::string& message,
   switch (code) {
     case CR_SERVER_GONE_ERROR:
     case CR_SERVER_LOST:
+    case CR_SSL_CONNECTION_ERROR:  // an encrypted connection has ended
     case ER_SERVER_SHUTDOWN:
     case ER_CONNECTION_KILLED: {
       const std::string complaint = options_.complaint ? options_.complaint() : "";

@@ -2,6 +2,7 @@
 // server counts the same bytes, and knows nothing of the account.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "device/account/ledger.h"
@@ -41,6 +43,19 @@ class ServerWireTest : public ServerTest {
     other_session_ = other_->NewSession();
     Work();
     End();
+  }
+  // Opens a database of mysql by way of the relay, with TLS. Returns false when there is no program
+  // to make a certificate.
+  bool OpenEncryptedByRelay() {
+    const std::string key = dir_ + "/key.pem", certificate = dir_ + "/certificate.pem";
+    const std::string make =
+        "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout " + key + " -out " +
+        certificate + " 2>/dev/null";
+    std::filesystem::create_directory(dir_);
+    if (std::system(make.c_str()) != 0) return false;
+    options_.extra["server_option"] = "ssl_cert=" + certificate + ";ssl_key=" + key;
+    OpenByRelay("&tls=on");
+    return true;
   }
   void TearDown() override {
     other_session_.reset();
@@ -126,15 +141,30 @@ TEST_P(ServerWireTest, CountsTheBytesThatGoBetween) {
 
 TEST_P(ServerWireTest, CountsTheBytesOfAnEncryptedConnection) {
   if (info().name == "postgres") GTEST_SKIP() << "PostgreSQL encrypts nothing on a Unix socket";
-  const std::string key = dir_ + "/key.pem", certificate = dir_ + "/certificate.pem";
-  const std::string make =
-      "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout " + key + " -out " +
-      certificate + " 2>/dev/null";
-  std::filesystem::create_directory(dir_);
-  if (std::system(make.c_str()) != 0) GTEST_SKIP() << "there is no openssl to make a certificate";
-  options_.extra["server_option"] = "ssl_cert=" + certificate + ";ssl_key=" + key;
-  OpenByRelay("&tls=on");
+  if (!OpenEncryptedByRelay()) GTEST_SKIP() << "there is no openssl to make a certificate";
   ExpectTheWorkIsCounted();
+}
+
+// The library tells the end of a connection with TLS by another error than that of any other one.
+// The connection ends while the client waits for an answer, because another transaction has locked
+// the row.
+TEST_P(ServerWireTest, AnEncryptedConnectionThatEndsIsLost) {
+  if (info().name == "postgres") GTEST_SKIP() << "PostgreSQL encrypts nothing on a Unix socket";
+  if (!OpenEncryptedByRelay()) GTEST_SKIP() << "there is no openssl to make a certificate";
+  const std::unique_ptr<Session> holder = other_->NewSession();
+  holder->Begin();
+  holder->Put(other_table_, "end", "locked");
+  const uint64_t before = relay_->to_server();
+  std::atomic<bool> ended{false};
+  std::thread cuts([&] {
+    while (relay_->to_server() == before && !ended) std::this_thread::yield();
+    relay_->EndConnections();
+  });
+  const std::string sentence =
+      ErrorOf(Error::kIo, [&] { other_session_->Put(other_table_, "end", "v"); });
+  ended = true;
+  cuts.join();
+  EXPECT_NE(sentence.find("is lost"), std::string::npos) << sentence;
 }
 
 TEST_P(ServerWireTest, TheStatementsOfABatchShareARoundTrip) {
