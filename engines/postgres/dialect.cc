@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "device/error.h"
+
 namespace testbed::postgres {
 
 std::vector<std::string> Dialect::MakeTable(const SqlTable& table) const {
@@ -24,10 +26,30 @@ std::vector<std::string> Dialect::MakeIndex(const SqlTable& index,
           fmt::format("CREATE INDEX IF NOT EXISTS {0} ON {1} ({0}, k)", index.column, index.name)};
 }
 
+// The statements of MakeIndex pass over a column and an index that are there already, whatever they
+// are. Names of indexes are those of tables, too, and are given once in a schema.
 bool Dialect::HasIndex(const SqlTable& index, const SqlAsk& ask) const {
   const std::string schema = index.name.substr(0, index.name.find('.') + 1);
-  return !ask(fmt::format("SELECT 1 WHERE to_regclass('{}{}') IS NOT NULL", schema, index.column))
-              .empty();
+  const std::string name = index.column.substr(1, index.column.size() - 2);
+  const auto refuse = [&](const std::string& what) {
+    throw Error(Error::kUsage,
+                fmt::format("postgres cannot name an index '{}': {} has that name; give the index "
+                            "another name",
+                            name, what));
+  };
+  const auto column = ask(
+      fmt::format("SELECT attgenerated <> '' FROM pg_attribute WHERE attrelid = to_regclass('{}') "
+                  "AND attname = '{}'",
+                  index.name, name));
+  const bool has_column = !column.empty() && column[0][0] == "t";
+  if (!column.empty() && !has_column) refuse("a column of table " + index.name);
+  const auto relation = ask(
+      fmt::format("SELECT coalesce((SELECT indrelid = to_regclass('{}') FROM pg_index WHERE "
+                  "indexrelid = r), false) FROM to_regclass('{}{}') AS r WHERE r IS NOT NULL",
+                  index.name, schema, index.column));
+  if (relation.empty()) return false;
+  if (!has_column || relation[0][0] != "t") refuse("another table or index of the schema");
+  return true;
 }
 
 std::string Dialect::Get(const SqlTable& table) const {

@@ -52,7 +52,7 @@ class SqlDialect {
   virtual std::vector<std::string> MakeIndex(const SqlTable& index,
                                              const std::vector<IndexPart>& parts) const = 0;
   // HasIndex asks the server whether the index exists. Throws Error (kUsage) when the server would
-  // take another column of the table for that of the index.
+  // take another column of the table for that of the index, or another relation for the index.
   virtual bool HasIndex(const SqlTable& index, const SqlAsk& ask) const = 0;
 
   // OpenForReads returns the statement by which a session's connection opens a table before its

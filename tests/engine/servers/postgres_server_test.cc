@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "engines/postgres/settings.h"
@@ -207,6 +208,26 @@ TEST_P(PostgresServerTest, ACheckpointBeginsAtItsDistance) {
   }
   for (int megabytes = 0; megabytes < 100 && !has_begun(); ++megabytes) log_a_megabyte();
   EXPECT_TRUE(has_begun());
+}
+
+// The database is opened anew, so that the server alone knows which names are in use.
+TEST_P(PostgresServerTest, AnIndexIsNotTakenForAnotherColumnNorForAnotherRelation) {
+  Open();
+  if (!engine_->KeepsIndexes()) GTEST_SKIP() << "it keeps no indexes";
+  engine_->OpenIndex("i", engine_->OpenTable("u"), {{0, 1}});
+  Close();
+  Open();
+  for (const std::string name : {"k", "v", "ctid", "i", "u", "default_pkey"}) {
+    const std::string sentence =
+        ErrorOf(Error::kUsage, [&] { engine_->OpenIndex(name, table_, {{0, 1}}); });
+    EXPECT_NE(sentence.find("cannot name an index '" + name + "'"), std::string::npos) << sentence;
+  }
+  Put("row", "b");
+  std::string_view value;
+  EXPECT_TRUE(session_->Get(engine_->OpenIndex("j", table_, {{0, 1}}), "brow", &value));
+  const TableId other = engine_->OpenTable("u");
+  session_->Put(other, "row", "d");
+  EXPECT_TRUE(session_->Get(engine_->OpenIndex("i", other, {{0, 1}}), "drow", &value));
 }
 
 // A cluster that an earlier version made admits everybody, and its files belong to the user of the
