@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "device/error.h"
 #include "engines/extra_options.h"
@@ -50,6 +51,21 @@ constexpr std::string_view kOwn[] = {"shared_buffers",
                                      "archive_library",
                                      "shared_preload_libraries"};
 
+// Each session sets these settings itself (SessionSetup), so that they would be without effect on
+// the server. Each statement has one sensible plan, by the primary key or the index. With these
+// settings the server chooses it, whatever its statistics say about a table that was empty a moment
+// ago.
+constexpr std::pair<std::string_view, std::string_view> kOfSessions[] = {
+    {"enable_seqscan", "off"},
+    {"enable_bitmapscan", "off"},
+    {"enable_sort", "off"},
+    {"max_parallel_workers_per_gather", "0"},
+    {"default_transaction_isolation", "'read committed'"},
+    {"client_min_messages", "error"}};
+// Before PostgreSQL 12 this setting does not exist: the server then plans a statement five times
+// and more.
+constexpr std::string_view kPlanOnce = "plan_cache_mode";
+
 [[noreturn]] void Refuse(const std::string& option, const std::string& value,
                          const std::string& why) {
   RefuseEngineOption("postgres", option, value, why);
@@ -62,7 +78,10 @@ std::vector<std::string> ServerOptions(const std::string& text) {
       "postgres", text, '_',
       "it takes NAME=VALUE of the server's configuration, such as bgwriter_delay=10ms",
       [](std::string_view name) {
-        return std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn);
+        return std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn) ||
+               name == kPlanOnce ||
+               std::any_of(std::begin(kOfSessions), std::end(kOfSessions),
+                           [name](const auto& setting) { return setting.first == name; });
       });
 }
 
@@ -336,19 +355,16 @@ void CheckSettings(const EngineOptions& options) {
 }
 
 std::string SessionSetup(const Settings& s) {
-  // Each statement has one sensible plan, by the primary key or the index. With these settings the
-  // server chooses it, whatever its statistics say about a table that was empty a moment ago.
-  return fmt::format(
-      "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; "
-      "SET max_parallel_workers_per_gather = 0; "
-      "SET default_transaction_isolation = 'read committed'; SET client_min_messages = error; "
-      "SET synchronous_commit = {}; "
-      // A server may end idle sessions, from PostgreSQL 14 on. One idle session holds the schema's
-      // lock, and another syncs lazy commits. Before PostgreSQL 12 no setting says that a statement
-      // is planned once: the server then plans it five times and more.
-      "SELECT set_config(name, CASE name WHEN 'plan_cache_mode' THEN 'force_generic_plan' ELSE '0' "
-      "END, false) FROM pg_settings WHERE name IN ('plan_cache_mode', 'idle_session_timeout')",
-      s.durability == Durability::kSync ? "on" : "off");
+  std::string setup;
+  for (const auto& [name, value] : kOfSessions) setup += fmt::format("SET {} = {}; ", name, value);
+  // A server may end idle sessions, from PostgreSQL 14 on. One idle session holds the schema's
+  // lock, and another syncs lazy commits.
+  setup += fmt::format(
+      "SET synchronous_commit = {}; SELECT set_config(name, CASE name WHEN '{}' THEN "
+      "'force_generic_plan' ELSE '0' END, false) FROM pg_settings WHERE name IN ('{}', "
+      "'idle_session_timeout')",
+      s.durability == Durability::kSync ? "on" : "off", kPlanOnce, kPlanOnce);
+  return setup;
 }
 
 Capabilities PostgresCapabilities() {

@@ -174,6 +174,19 @@ TEST_F(PostgresProgramsTest, AnOptionOfTheServerHasOneNameInAnySpelling) {
   EXPECT_THAT(server, Contains("datestyle=ISO, DMY")) << "a value stays as it is";
 }
 
+// A session sets them when it begins, so the server's values would be without effect.
+TEST_F(PostgresProgramsTest, ASettingOfTheRunsSessionsIsNotTakenForTheServer) {
+  const std::string setup = postgres::SessionSetup({});
+  for (const std::string name :
+       {"enable_seqscan", "enable_bitmapscan", "enable_sort", "max_parallel_workers_per_gather",
+        "default_transaction_isolation", "client_min_messages", "plan_cache_mode"}) {
+    EXPECT_THAT(setup, HasSubstr(name));
+    EngineOptions options = Options("postgres (PostgreSQL) 18.6");
+    options.extra["server_option"] = name + "=1";
+    EXPECT_THAT(Refusal(options), HasSubstr("server_option=" + name + "=1: the run's own options"));
+  }
+}
+
 TEST_F(PostgresProgramsTest, OthersThanTheVersionsThatItWorksWithAreRefused) {
   EXPECT_THAT(Refusal(Options("postgres (PostgreSQL) 9.5.25")),
               HasSubstr("it takes a PostgreSQL of version 9.6 or later, and this one is 9.5.25"));
