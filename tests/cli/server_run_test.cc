@@ -187,6 +187,7 @@ TEST_P(ServerRunTest, AnOptionOfTheServerThatTheRunDecidesIsRefusedInAnySpelling
                                       "skip-innodb-doublewrite=1",
                                       "DATADIR=/nowhere",
                                       "innodb_log_file_buffering=ON",
+                                      "innodb_file_per_table=0",
                                       "log_bin=/nowhere/binlog"};
   if (GetParam() == "postgres") {
     options = {"FSYNC=off", "Synchronous-Commit=off", "debug_io_direct=data"};
