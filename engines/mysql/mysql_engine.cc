@@ -491,6 +491,13 @@ DiskSize MysqlEngine::SizeOnDisk() const {
              (path.starts_with(rocksdb) && path.ends_with(".log"));
     });
   }
+  // The server tells the sizes that its statistics of the tables had when they were last computed,
+  // which need not have been after the load. LOCAL keeps the statement from the other nodes. With
+  // another value of use_stat_tables it might read all rows.
+  store_->Ask("SET SESSION use_stat_tables = 'NEVER'");
+  for (const std::string& table : store_->TableNames()) {
+    store_->Ask("ANALYZE LOCAL TABLE " + table);
+  }
   DiskSize size;
   const std::string bytes = store_->AskOne(
       fmt::format("SELECT SUM(data_length + index_length) FROM information_schema.tables WHERE "

@@ -83,6 +83,17 @@ TEST_P(ServerTest, LeavesWhatIsAnothersOnAServerThatRunsAlready) {
   }
 }
 
+// A server of MariaDB computes the statistics of a table anew when enough of its rows have changed,
+// which these rows are too few for.
+TEST_P(ServerTest, TheSizeOfADatabaseIsThatOfItsPresentRows) {
+  if (GetParam().IsMyRocks()) GTEST_SKIP() << "a server that runs already must have InnoDB";
+  Open();
+  const std::unique_ptr<Engine> engine = Connect("a", "shelf");
+  const std::string value(100'000, 'v');
+  for (int row = 0; row < 10; ++row) PutIn(engine.get(), "k" + std::to_string(row), value);
+  EXPECT_GT(engine->SizeOnDisk().data_bytes, 10 * value.size());
+}
+
 TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
   Open();
   Put("k", "v");
