@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "engines/sql/mariadb_settings.h"
 
 namespace testbed::mysql {
 namespace {
@@ -46,11 +47,10 @@ void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
            "--page-size " + page);
   }
   CheckRowFormat(server, variables);
-  const std::string method = variables["innodb_flush_method"];
-  const bool direct = method.starts_with("O_DIRECT");
-  if (direct != (settings.io == IoMode::kDirect)) {
-    refuse(fmt::format("--io {}", IoModeName(settings.io)), "innodb_flush_method", method,
-           direct ? "--io direct" : "--io buffered");
+  const mariadb::DataFileIo data = mariadb::DataFileIoOf(variables);
+  if (data.is_direct != (settings.io == IoMode::kDirect)) {
+    refuse(fmt::format("--io {}", IoModeName(settings.io)), data.variable, data.value,
+           data.is_direct ? "--io direct" : "--io buffered");
   }
   const std::string flush = variables["innodb_flush_log_at_trx_commit"];
   const std::string timeout = variables["innodb_flush_log_at_timeout"];
@@ -70,6 +70,7 @@ void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
     refuse(fmt::format("--durability {}", DurabilityName(has)), "sync_binlog",
            variables["sync_binlog"], "that server sync_binlog = 1");
   }
+  const std::string method = variables["innodb_flush_method"];
   if (has != Durability::kNone && method == "nosync") {
     refuse(fmt::format("--durability {}", DurabilityName(has)), "innodb_flush_method", method,
            "that server fsync or O_DIRECT");

@@ -292,6 +292,16 @@ std::vector<std::pair<std::string, std::string>> ToldVariables(
   return told;
 }
 
+DataFileIo DataFileIoOf(const std::map<std::string, std::string>& variables) {
+  constexpr char kBuffering[] = "innodb_data_file_buffering", kMethod[] = "innodb_flush_method";
+  if (const auto at = variables.find(kBuffering); at != variables.end()) {
+    return {kBuffering, at->second, at->second == "OFF"};
+  }
+  const auto at = variables.find(kMethod);
+  const std::string method = at == variables.end() ? "" : at->second;
+  return {kMethod, method, method.starts_with("O_DIRECT")};
+}
+
 void AwaitPurge(const std::function<PurgeState()>& look, std::chrono::milliseconds patience,
                 std::chrono::milliseconds rest) {
   using std::chrono::steady_clock;

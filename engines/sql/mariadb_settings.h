@@ -79,6 +79,17 @@ std::vector<std::pair<std::string, std::string>> ToldVariables(
     const std::map<std::string, std::string>& variables, std::string_view prefix,
     const std::vector<std::string>& arguments, const std::vector<std::string>& given);
 
+// A DataFileIo says how a server reads and writes its data files, and which of its variables says
+// so.
+struct DataFileIo {
+  std::string variable, value;
+  bool is_direct = false;
+};
+// Returns that of a server with these variables. Up to MariaDB 10.11 innodb_flush_method decides
+// it. From 11.0 on that variable only tells how the server was started, and another one, which can
+// change while the server runs, is in force.
+DataFileIo DataFileIoOf(const std::map<std::string, std::string>& variables);
+
 // A PurgeState is what the server reports about its purge of old row versions.
 struct PurgeState {
   uint64_t history = 0;     // Innodb_history_list_length

@@ -111,6 +111,21 @@ TEST(MariadbSettingsTest, AValueThatTheServerReplacesIsRefused) {
   EXPECT_EQ(Refusal({}, arguments), "") << "nobody gave an option";
 }
 
+// A server of 11.0 or later may have been set otherwise than by the method, and while it runs.
+TEST(MariadbSettingsTest, TheVariableThatIsInForceSaysWhetherDataFilesAreOpenedDirectly) {
+  const auto told = [](const std::map<std::string, std::string>& variables) {
+    const mariadb::DataFileIo io = mariadb::DataFileIoOf(variables);
+    return io.variable + " = " + io.value + (io.is_direct ? ": direct" : ": buffered");
+  };
+  EXPECT_EQ(told({{"innodb_flush_method", "O_DIRECT_NO_FSYNC"}}),
+            "innodb_flush_method = O_DIRECT_NO_FSYNC: direct");
+  EXPECT_EQ(told({{"innodb_flush_method", "fsync"}}), "innodb_flush_method = fsync: buffered");
+  EXPECT_EQ(told({{"innodb_flush_method", "O_DIRECT"}, {"innodb_data_file_buffering", "ON"}}),
+            "innodb_data_file_buffering = ON: buffered");
+  EXPECT_EQ(told({{"innodb_flush_method", "O_DSYNC"}, {"innodb_data_file_buffering", "OFF"}}),
+            "innodb_data_file_buffering = OFF: direct");
+}
+
 TEST(MariadbSettingsTest, AllVariablesOfTheStorageEngineAreTold) {
   const auto told = mariadb::ToldVariables(
       kVariables, "innodb_", {"--max-allowed-packet=67108864", "--loose-innodb-nosuch=1"},
