@@ -64,16 +64,21 @@ void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
            "innodb_flush_log_at_trx_commit", flush,
            fmt::format("--durability {}", DurabilityName(has)));
   }
-  // After a power cut the server rolls back commits that the binary log lacks, although InnoDB's
-  // log has them. With the method nosync, InnoDB syncs no file.
-  if (has != Durability::kNone && variables["log_bin"] == "ON" && variables["sync_binlog"] != "1") {
-    refuse(fmt::format("--durability {}", DurabilityName(has)), "sync_binlog",
-           variables["sync_binlog"], "that server sync_binlog = 1");
-  }
-  const std::string method = variables["innodb_flush_method"];
-  if (has != Durability::kNone && method == "nosync") {
-    refuse(fmt::format("--durability {}", DurabilityName(has)), "innodb_flush_method", method,
-           "that server fsync or O_DIRECT");
+  if (has != Durability::kNone) {
+    // After a power cut the server rolls back commits that the binary log lacks, although InnoDB's
+    // log has them. With debug_no_sync the server syncs no file, and with the method nosync InnoDB
+    // does not.
+    const std::string durability = fmt::format("--durability {}", DurabilityName(has));
+    const std::string method = variables["innodb_flush_method"];
+    if (variables["log_bin"] == "ON" && variables["sync_binlog"] != "1") {
+      refuse(durability, "sync_binlog", variables["sync_binlog"], "that server sync_binlog = 1");
+    }
+    if (variables["debug_no_sync"] == "ON") {
+      refuse(durability, "debug_no_sync", "ON", "that server debug_no_sync = OFF");
+    }
+    if (method == "nosync") {
+      refuse(durability, "innodb_flush_method", method, "that server fsync or O_DIRECT");
+    }
   }
   if (has == Durability::kLazy &&
       std::strtoull(timeout.c_str(), nullptr, 10) * 1000 > settings.lazy_interval_ms) {

@@ -75,7 +75,8 @@ constexpr std::string_view kOwn[] = {"datadir",
                                      "log-bin",
                                      "log-bin-index",
                                      "log-basename",
-                                     "sync-binlog"};
+                                     "sync-binlog",
+                                     "debug-no-sync"};
 
 // Returns whether the server would take `name` for one of `names`. The server takes the beginning
 // of an option's name for the option, and accepts words before the name.

@@ -188,6 +188,7 @@ TEST_P(ServerRunTest, AnOptionOfTheServerThatTheRunDecidesIsRefusedInAnySpelling
                                       "DATADIR=/nowhere",
                                       "innodb_log_file_buffering=ON",
                                       "innodb_file_per_table=0",
+                                      "debug_no_sync=1",
                                       "log_bin=/nowhere/binlog"};
   if (GetParam() == "postgres") {
     options = {"FSYNC=off", "Synchronous-Commit=off", "debug_io_direct=data"};
