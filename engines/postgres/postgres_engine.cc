@@ -324,9 +324,11 @@ EngineCounters PostgresEngine::CountersOf(size_t address) const {
   EngineCounters c;
   const auto ask = [&](const std::string& sql) { return store_->Ask(sql, address); };
   if (const std::string flush = FlushOfStatistics(version_); !flush.empty()) ask(flush);
+  // Where track_counts is off, the server counts no blocks and tells 0.
   const auto database =
       ask("SELECT blks_read, blks_hit, xact_commit, xact_rollback, temp_bytes, deadlocks FROM "
-          "pg_stat_database WHERE datname = current_database()");
+          "pg_stat_database WHERE datname = current_database() AND "
+          "current_setting('track_counts') = 'on'");
   if (!database.empty()) {
     const SqlConnection::Row& row = database[0];
     c.block_reads = Number(row[0]);

@@ -210,6 +210,20 @@ TEST_P(PostgresServerTest, ACheckpointBeginsAtItsDistance) {
   EXPECT_TRUE(has_begun());
 }
 
+// It would tell 0 blocks.
+TEST_P(PostgresServerTest, AServerThatCountsNoBlocksTellsNone) {
+  Open();
+  EXPECT_TRUE(engine_->Counters().block_requests.has_value());
+  Close();
+  options_.extra["server_option"] = "track_counts=off";
+  Open();
+  Put("k", "v");
+  const EngineCounters counters = engine_->Counters();
+  EXPECT_FALSE(counters.block_requests.has_value());
+  EXPECT_FALSE(counters.block_reads.has_value());
+  EXPECT_TRUE(counters.blocks_written.has_value());
+}
+
 // The database is opened anew, so that the server alone knows which names are in use.
 TEST_P(PostgresServerTest, AnIndexIsNotTakenForAnotherColumnNorForAnotherRelation) {
   Open();
