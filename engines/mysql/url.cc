@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "engines/sql/addresses.h"
 #include "engines/sql/server_options.h"
 
@@ -36,6 +37,16 @@ std::string UserIn(const std::string& text) {
               "mysql takes no password in --engine-option connect, which is printed and stored: "
               "put it into MYSQL_PWD or ~/.my.cnf" +
                   more);
+}
+
+// Throws when the text gives a secret by its keyword, as URLs of other clients do
+// (?user=me&password=secret), whatever else is wrong with it: an experiment stores its text even if
+// its cells are left out.
+void RefuseSecrets(const std::string& url) {
+  const std::string text = LowerCase(url);
+  for (const std::string_view secret : {"password=", "passwd=", "pwd="}) {
+    if (text.find(secret) != std::string::npos) RefusePassword();
+  }
 }
 
 // Throws when the part before the last @ is more than the name of a user, such as a name with a
@@ -122,6 +133,7 @@ std::vector<UrlAddress> AddressesOf(const std::vector<std::string>& hosts,
 }  // namespace
 
 std::vector<UrlAddress> ParseUrl(const std::string& url) {
+  RefuseSecrets(url);
   const size_t scheme = url.find("://");
   // An equals sign in front of any colon is that of a keyword of PostgreSQL, host=h.
   if (scheme == std::string::npos && url.find(':') < url.find('=')) CheckUser(UserIn(url));

@@ -320,9 +320,10 @@ TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
 // others.
 TEST_F(SweepTest, NoSweepStoresAPassword) {
   for (const std::string where : {"--save s.toml", "--out s", "--forecast"}) {
-    for (const std::string option : {"--connect ", "--engine-option connect="}) {
-      const CommandResult result = Run("--engine mysql,btree " + option +
-                                       "mysql://me:s3cret@127.0.0.1/ --rows 100 " + where);
+    for (const std::string option :
+         {"--connect mysql://me:s3cret@127.0.0.1/", "--connect mysql://127.0.0.1/?password=s3cret",
+          "--engine-option connect=mysql://me:s3cret@127.0.0.1/"}) {
+      const CommandResult result = Run("--engine mysql,btree " + option + " --rows 100 " + where);
       ExpectRefused(result, "takes no password");
       EXPECT_EQ((result.out + result.err).find("s3cret"), std::string::npos) << result.err;
     }

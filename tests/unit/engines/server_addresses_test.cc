@@ -115,7 +115,9 @@ TEST(MysqlUrlTest, APasswordIsRefusedInAnyPlace) {
        {"mysql://me:s3cret@h/", "mysql://me:s3cret@h1:1,h2:2/", "mysql://h1:1,me:s3cret@h2:2/",
         "mysql://me@h1:1,me:s3cret@h2:2/", "mysql://me:s3,cret@h1/", "mysql://me:s3@cret@h1/",
         "mysql://me:s3/cret@h/", "mysql://me:s3?cret@h/", "mysql://me:/s3cret@h1,h2/",
-        "mysql://me:12/s3cret@h/", "me:s3cret@h/"}) {
+        "mysql://me:12/s3cret@h/", "me:s3cret@h/", "mysql://h/?password=s3cret",
+        "mysql://h/?user=me&Passwd=s3cret", "mysql://h/test?pwd=s3cret",
+        "jdbc:mysql://h/test?user=me&password=s3cret"}) {
     const std::string refusal = RefusalOf([&] { (void)mysql::ParseUrl(url); });
     EXPECT_THAT(refusal, HasSubstr("takes no password")) << url;
     EXPECT_THAT(refusal, Not(HasSubstr("s3"))) << url;
