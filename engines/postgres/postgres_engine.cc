@@ -36,6 +36,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The commit of a transaction that logs something makes all of the log before it durable, if that
+// commit waits for the log.
+constexpr char kLogSomething[] = "SELECT pg_logical_emit_message(true, 'testbed', '')";
+
 uint64_t Number(const std::string& text) {
   return text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10);
 }
@@ -140,8 +144,7 @@ void PostgresEngine::BeginLazySyncs() {
       [this] { return store_->commits(); }, [this] { SyncLazily(); });
 }
 
-// Runs on the thread of lazy_. The commit of a transaction that logs something makes all of the log
-// before it durable.
+// Runs on the thread of lazy_.
 void PostgresEngine::SyncLazily() {
   for (const auto& served : lazy_served_) {
     if (served != nullptr) served->Follow();
@@ -151,7 +154,7 @@ void PostgresEngine::SyncLazily() {
   try {
     store_->AtEach([this](size_t address) {
       if (lazy_connections_[address] == nullptr) return;
-      lazy_connections_[address]->Run("SELECT pg_logical_emit_message(true, 'testbed', '')");
+      lazy_connections_[address]->Run(kLogSomething);
     });
   } catch (const Error& error) {
     store_->FailCommits(error);
@@ -252,13 +255,22 @@ void PostgresEngine::MakeSchema() {
 }
 
 void PostgresEngine::Checkpoint() {
-  if (!may_checkpoint_) return;
-  try {
-    store_->AtEach([this](size_t address) { store_->Ask("CHECKPOINT", address); });
-  } catch (const Error& error) {
-    if (server_ != nullptr || error.kind() != Error::kUsage) throw;
-    may_checkpoint_ = false;  // EffectiveSettings reports this
+  if (may_checkpoint_) {
+    try {
+      store_->AtEach([this](size_t address) { store_->Ask("CHECKPOINT", address); });
+      return;
+    } catch (const Error& error) {
+      if (server_ != nullptr || error.kind() != Error::kUsage) throw;
+      may_checkpoint_ = false;  // EffectiveSettings reports this
+    }
   }
+  // A user who may take no checkpoint can make the commits durable all the same.
+  if (lazy_ == nullptr) return;
+  store_->AtEach([this](size_t address) {
+    if (lazy_connections_[address] == nullptr) return;
+    store_->Ask(fmt::format("BEGIN; SET LOCAL synchronous_commit = on; {}; COMMIT", kLogSomething),
+                address);
+  });
 }
 
 void PostgresEngine::Settle() {

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -208,6 +209,33 @@ TEST_P(PostgresServerTest, ACheckpointBeginsAtItsDistance) {
   }
   for (int megabytes = 0; megabytes < 100 && !has_begun(); ++megabytes) log_a_megabyte();
   EXPECT_TRUE(has_begun());
+}
+
+// Neither the thread of lazy commits nor the server makes the commit durable while the test runs.
+TEST_P(PostgresServerTest, ACheckpointThatIsNotAllowedMakesCommitsDurableAllTheSame) {
+  if (::access(psql_.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no " << psql_;
+  options_.durability = Durability::kLazy;
+  options_.lazy_interval_ms = 3'600'000;
+  options_.extra["autovacuum"] = "off";
+  Open();
+  EXPECT_EQ(Ask("testbed", "", "CREATE ROLE me LOGIN"), "CREATE ROLE\n");
+  EXPECT_EQ(Ask("testbed", "", "GRANT CREATE ON DATABASE postgres TO me"), "GRANT\n");
+  std::ofstream(Cluster() + "/pg_hba.conf")
+      << "local all testbed peer map=testbed\nlocal all me trust\n";
+  EXPECT_EQ(Ask("testbed", "", "SELECT pg_reload_conf()"), "t\n");
+  // The server reads the file some time after it was told to.
+  for (int i = 0; i < 1000 && Ask("me") != "42\n"; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EngineOptions options = options_;
+  options.extra = {{"schema", "mine"},
+                   {"connect", "host=" + Cluster() + " user=me dbname=postgres"}};
+  const std::unique_ptr<Engine> engine = OpenEngine("postgres", dir_ + "/mine", options);
+  engine->NewSession()->Put(engine->OpenTable("t"), "k", "v");
+  std::string end = Ask("testbed", "", "SELECT pg_current_wal_insert_lsn()");
+  end.pop_back();  // the end of the line
+  engine->Checkpoint();
+  EXPECT_EQ(Ask("testbed", "", "SELECT pg_current_wal_flush_lsn() >= $$" + end + "$$"), "t\n");
 }
 
 // It would tell 0 blocks.
