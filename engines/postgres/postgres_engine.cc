@@ -249,8 +249,8 @@ void PostgresEngine::MakeSchema() {
       // The extension is in a package of its own. Without it, the engine reports the size of the
       // cache instead of the bytes in use.
     }
-    Checkpoint();
   }
+  Checkpoint();
   owner_.WriteRecord(id);
 }
 

@@ -211,6 +211,21 @@ TEST_P(PostgresServerTest, ACheckpointBeginsAtItsDistance) {
   EXPECT_TRUE(has_begun());
 }
 
+// What the log has of pages depends on how long ago the last checkpoint was.
+TEST_P(PostgresServerTest, ALoadOnAGivenServerBeginsWithACheckpoint) {
+  if (::access(psql_.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no " << psql_;
+  Open();
+  const auto redo = [this] {
+    return Ask("testbed", "", "SELECT redo_lsn FROM pg_control_checkpoint()");
+  };
+  const std::string before = redo();
+  EngineOptions options = options_;
+  options.extra = {{"schema", "mine"},
+                   {"connect", "host=" + Cluster() + " user=testbed dbname=postgres"}};
+  const std::unique_ptr<Engine> engine = OpenEngine("postgres", dir_ + "/mine", options);
+  EXPECT_NE(redo(), before);
+}
+
 // Neither the thread of lazy commits nor the server makes the commit durable while the test runs.
 TEST_P(PostgresServerTest, ACheckpointThatIsNotAllowedMakesCommitsDurableAllTheSame) {
   if (::access(psql_.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no " << psql_;
