@@ -75,14 +75,38 @@ void Space::GrowBy(uint64_t pages) {
   }
   uint64_t target = std::min<uint64_t>(pages_ + std::max(pages, Step()), kMaxPages);
   try {
-    grow_(static_cast<uint32_t>(target));
+    GrowFile(target);
   } catch (const Error& error) {
     if (!error.disk_is_full()) throw;
     // A nearly full disk may still have space for the pages that are needed now.
     target = pages_ + pages;
-    grow_(static_cast<uint32_t>(target));
+    GrowFile(target);
   }
   EnsureLength(target);
+}
+
+// A file system that finds the disk full may keep the space that it had found before, in a file
+// that is longer by it (fallocate on ext4). The disk would then have none for any other file, and
+// the file could end within a page. So the file is cut off at its former length.
+void Space::GrowFile(uint64_t pages) {
+  try {
+    grow_(static_cast<uint32_t>(pages));
+  } catch (const Error& error) {
+    if (error.disk_is_full()) CutFile(pages_);
+    throw;
+  }
+}
+
+// Truncates the file to `pages` pages, behind which no page was ever given out. Returns false when
+// the file keeps its length; if the error lasts, later commits fail.
+bool Space::CutFile(uint64_t pages) {
+  if (!shrink_) return false;
+  try {
+    shrink_(static_cast<uint32_t>(pages));
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
 }
 
 uint64_t Space::PromiseForSplits(const CommitSize& commit) {
@@ -131,15 +155,9 @@ void Space::GiveBack() {
 // Cuts off only pages that were never given out: the pool may still write any other page to the
 // file.
 void Space::GiveBackLocked() {
-  if (!shrink_) return;
   const uint64_t needed = used_count_ + reserved_count_ + promised_;
   const uint64_t keep = std::max<uint64_t>(touched_, needed) + Step();
-  if (pages_ <= keep + Step()) return;
-  try {
-    shrink_(static_cast<uint32_t>(keep));
-  } catch (const Error&) {
-    return;  // the file may keep its length; if the error lasts, later commits fail
-  }
+  if (pages_ <= keep + Step() || !CutFile(keep)) return;
   pages_ = static_cast<uint32_t>(keep);
   used_.resize((pages_ + 63) / 64);
   reserved_.resize(used_.size());

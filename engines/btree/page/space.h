@@ -70,7 +70,7 @@ class Space {
   SpaceSnapshot Snapshot() const;
 
   // Adds to the promised pages, and grows the file when it has too few free pages for all promises.
-  // Throws what `grow` throws; then nothing is promised.
+  // Throws what `grow` throws; then nothing is promised, and the file is as long as before.
   void Promise(uint64_t pages);
   // Promises the pages that a commit can need for splits, and returns their number. Throws as
   // Promise does.
@@ -98,6 +98,8 @@ class Space {
   static constexpr uint32_t kNone = UINT32_MAX;
   void EnsureLength(uint64_t pages) REQUIRES(mutex_);
   void GrowBy(uint64_t pages) REQUIRES(mutex_);
+  void GrowFile(uint64_t pages) REQUIRES(mutex_);
+  bool CutFile(uint64_t pages) REQUIRES(mutex_);
   uint64_t Step() const REQUIRES(mutex_);
   void GiveBackLocked() REQUIRES(mutex_);
   PageId ReserveLocked(uint32_t pages) REQUIRES(mutex_);

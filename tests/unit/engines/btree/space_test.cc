@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 #include <random>
@@ -224,6 +225,25 @@ TEST(SpaceTest, OnlyAFullDiskIsAskedForLess) {
     }
     EXPECT_EQ(calls, code == ENOSPC ? 2 : 1);
   }
+}
+
+// A file system may keep the space that it found before the disk was full, and a longer file.
+TEST(SpaceTest, AFullDiskLeavesTheFileAsLongAsItsPages) {
+  constexpr uint32_t kRoom = 20;  // pages that the disk has space for
+  uint32_t length = 1;
+  Space space(
+      4096,
+      [&](uint32_t pages) {
+        length = std::max(length, std::min(pages, kRoom));
+        if (pages > kRoom) throw Error::Io("allocate", "f", ENOSPC);
+      },
+      [&](uint32_t pages) { length = pages; });
+  space.Promise(10);
+  EXPECT_EQ(space.file_pages(), 11u) << "the usual step has no space, and these pages have";
+  EXPECT_EQ(length, 11u);
+  EXPECT_THROW(space.Promise(10), Error);
+  EXPECT_EQ(space.file_pages(), 11u);
+  EXPECT_EQ(length, 11u);
 }
 
 }  // namespace
