@@ -206,11 +206,13 @@ uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
 void Store::Create() {
   const std::string data = UnfinishedDataPath(dir_);
   if (options_.torn_page == TornPage::kAtomic) {
+    // The file of an earlier Create stays: RefuseUnlessNew knows by it what that Create has left.
+    const bool is_new = !IsThere(data);
     try {
       CheckAtomic(*OpenFile(data, FileKind::kData, options_.io, FileOptions::kTruncate),
                   options_.page_size);
     } catch (const Error&) {
-      RemoveFile(data);
+      if (is_new) RemoveFile(data);
       throw;
     }
   }

@@ -83,6 +83,20 @@ TEST_F(StoreErrorTest, ACacheOfTooFewPages) {
   EXPECT_NE(ErrorOfOpen(Error::kUsage).find("fewer than 16 pages"), std::string::npos);
 }
 
+// The unfinished data file tells that the other files are what an unfinished Create has left. A
+// later Create that is refused must not take it away.
+TEST_F(StoreErrorTest, WhatAnUnfinishedCreateLeftIsNoObstacleAfterARefusedOne) {
+  std::ofstream(UnfinishedDataPath(dir_)) << "x";
+  std::ofstream(DoublewritePath(dir_)) << "x";
+  options_.torn_page = TornPage::kAtomic;  // refused, as IO is buffered
+  EXPECT_NE(ErrorOfOpen(Error::kUsage).find("torn_page=atomic"), std::string::npos);
+  options_.torn_page = TornPage::kDoublewrite;
+  EXPECT_NO_THROW(Open());
+  ASSERT_NE(store_, nullptr);
+  Put("a", "1");
+  EXPECT_EQ(Get("a"), "1");
+}
+
 TEST_F(StoreErrorTest, ALogThatIsGone) {
   Open();
   Put("a", "1");
