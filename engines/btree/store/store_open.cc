@@ -154,9 +154,11 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   RequireDirectory(dir, options.create);
   CheckOptions(options);
   auto store = std::unique_ptr<Store>(new Store(dir, options));
+  // The lock comes first: while another process makes a database here, its files are there and its
+  // data file is not, or has its final name a moment after this one has looked for it.
+  store->lock_ = DirLock(dir, "the database in");
   const bool is_new = !IsThere(DataPath(dir));
   if (is_new) RefuseUnlessNew(dir, options.create);
-  store->lock_ = DirLock(dir, "the database in");
   FinishCompaction(dir);
   if (is_new && !IsThere(DataPath(dir))) store->Create();
   const CheckpointState state = store->OpenFiles();

@@ -78,6 +78,14 @@ TEST_F(StoreErrorTest, OpenInThisProcess) {
   }
 }
 
+// Another process that makes or restores a database has the directory locked.
+TEST_F(StoreErrorTest, ADirectoryInUseIsNotTakenForADatabaseWithoutItsDataFile) {
+  std::ofstream(DoublewritePath(dir_)) << "x";
+  const DirLock lock(dir_, "the database in");
+  EXPECT_NE(ErrorOfOpen(Error::kUsage).find("is in use by this process already"),
+            std::string::npos);
+}
+
 TEST_F(StoreErrorTest, ACacheOfTooFewPages) {
   options_.cache_bytes = 10 * 4096;
   EXPECT_NE(ErrorOfOpen(Error::kUsage).find("fewer than 16 pages"), std::string::npos);
