@@ -221,6 +221,7 @@ void Image::ReadLog() {
     space_ = space.Snapshot();
     Extend(&*space_, data_bytes_ / page_size_);
     inspection_->replay = log_->replay();
+    CheckLength(checkpoint_->state.space);
     CheckMap(*checkpoint_);
   } else {
     Fault fault = InFile(dir_, 0,
@@ -260,6 +261,16 @@ void Image::CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& ot
   Fault fault = InFile(file.path, file.fault_at, file.fault, file.expected, file.found);
   if (torn) fault.what += " (as after a crash while it was written; the other one counts)";
   (torn ? inspection_->notes : inspection_->faults).Add(std::move(fault));
+}
+
+// Adds a fault when the data file ends before the last page in use. An opening refuses such a file
+// even if the log has that page whole.
+void Image::CheckLength(const SpaceSnapshot& space) {
+  const uint64_t last = LastUsedAt(space, page_size_);
+  if (data_bytes_ > last) return;
+  inspection_->faults.Add(InFile(data_path_, data_bytes_, "it was cut before its last page in use",
+                                 "more than " + std::to_string(last) + " bytes",
+                                 std::to_string(data_bytes_)));
 }
 
 void Image::CheckMap(const CheckpointFile& file) {

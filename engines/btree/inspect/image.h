@@ -66,6 +66,7 @@ class Image : public PageReader {
   void OpenPages();
   void CheckWitnesses();
   void ReadLog();
+  void CheckLength(const SpaceSnapshot& space);
   void CheckMap(const CheckpointFile& file);
   void NoteLeftovers();
   Fault InFile(const std::string& file, uint64_t byte, std::string what, std::string expected = {},

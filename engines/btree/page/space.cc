@@ -18,6 +18,11 @@ uint32_t LengthInUse(const SpaceSnapshot& snapshot) {
   return 0;
 }
 
+uint64_t LastUsedAt(const SpaceSnapshot& snapshot, uint32_t page_size) {
+  const uint64_t pages = LengthInUse(snapshot);
+  return pages == 0 ? UINT64_MAX : (pages - 1) * page_size;
+}
+
 void Extend(SpaceSnapshot* snapshot, uint64_t pages) {
   snapshot->pages = static_cast<uint32_t>(
       std::max<uint64_t>(snapshot->pages, std::min<uint64_t>(pages, kMaxPages)));

@@ -45,6 +45,10 @@ struct SpaceSnapshot {
 
 // Returns the number of pages up to the last used one.
 uint32_t LengthInUse(const SpaceSnapshot& snapshot);
+// Returns the byte of the data file at which the last used page begins; UINT64_MAX when no page is
+// used. A file that ends there or before was cut: it had all used pages when the checkpoint with
+// the snapshot became durable. If it has compressed pages, it may end within that page.
+uint64_t LastUsedAt(const SpaceSnapshot& snapshot, uint32_t page_size);
 // Makes the snapshot `pages` pages long, unless it is longer. The added pages are free.
 void Extend(SpaceSnapshot* snapshot, uint64_t pages);
 

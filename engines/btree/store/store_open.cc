@@ -76,19 +76,17 @@ void CheckFormat(const SuperblockFields& super, const std::string& dir,
   }
 }
 
-// Throws Error (kCorruption) when a page in use lies behind the end of the data file. The file had
-// all of these pages when the checkpoint became durable, so somebody has cut it.
+// Throws Error (kCorruption) when a page in use lies behind the end of the data file.
 void CheckLength(const std::string& path, uint32_t page_size, const SpaceSnapshot& space) {
-  const uint64_t used = LengthInUse(space);
+  const uint64_t last = LastUsedAt(space, page_size);
   FileOptions options;
   options.kind = FileKind::kData;
   options.read_only = true;
   const uint64_t bytes = File::Open(path, options)->Size();
-  // The file of a database with compressed pages may end within its last page.
-  if (bytes > (used - 1) * page_size) return;
+  if (bytes > last) return;
   throw Error(Error::kCorruption, "file " + path + " has " + std::to_string(bytes) +
                                       " bytes, and its last page in use begins at " +
-                                      std::to_string((used - 1) * page_size) +
+                                      std::to_string(last) +
                                       ": it was cut; restore the database from a copy, or load it "
                                       "again");
 }

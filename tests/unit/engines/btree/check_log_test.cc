@@ -216,6 +216,27 @@ TEST_F(BtreeCheckLogTest, ABrokenPageHealsFromItsImageInTheLogOnly) {
   EXPECT_THROW(Open(), Error);
 }
 
+// The log has the page that was cut off, but an opening refuses the file.
+TEST_F(BtreeCheckLogTest, AFileThatWasCutIsAFaultThoughTheLogHasItsLastPage) {
+  MakeDatabase(1000);
+  const PageId last = LengthInUse(Checkpoint().space) - 1;
+  const std::string page = ReadPage(last);
+  StructureRecord record;
+  if (Header(page.data())->type == PageType::kOverflow) {
+    record.Use(last, 1);  // recovery would write the value's pages again
+  } else {
+    record.Image(page.data(), kPage);
+  }
+  RunAndCrash([&] { store_->log()->Append(record.Encode()); });
+  ExpectSound();
+  std::filesystem::resize_file(data(), last * uint64_t{kPage});
+  const Inspection result = Inspect();
+  EXPECT_EQ(result.faults.count, 1u) << Texts(result.faults);
+  EXPECT_NE(Texts(result.faults).find("it was cut before its last page in use"), std::string::npos)
+      << Texts(result.faults);
+  EXPECT_THROW(Open(), Error);
+}
+
 TEST_F(BtreeCheckLogTest, ATornPageWithAWholeCopyIsANote) {
   options_.torn_page = TornPage::kDoublewrite;
   MakeDatabase(1000);

@@ -334,7 +334,9 @@ TEST_F(BtreeCheckTest, TheSpaceMap) {
     const Inspection result = Inspect();
     EXPECT_TRUE(Names(result, id, "the space map calls it used, but nothing points to it"))
         << id << Texts(result.faults);
-    EXPECT_EQ(result.faults.count, 1u) << Texts(result.faults);
+    // A page that the file does not have makes it one that was cut.
+    const bool cut = id * uint64_t{kPage} >= std::filesystem::file_size(data());
+    EXPECT_EQ(result.faults.count, cut ? 2u : 1u) << Texts(result.faults);
     Restore(good);
     if (++tried == 12) break;
   }
