@@ -10,8 +10,8 @@
 //
 // These functions change nothing in the directory, whatever the files hold. Bytes that make no
 // sense are reported as faults, never thrown as errors. They throw Error (kUsage) when `dir` is not
-// a database of the engine, has a newer format or is open in another process, and Error (kIo) when
-// the main file cannot be opened.
+// a database of the engine, has a newer format or is open or being inspected elsewhere, and Error
+// (kIo) when the main file cannot be opened.
 #ifndef TESTBED_ENGINES_INSPECT_H_
 #define TESTBED_ENGINES_INSPECT_H_
 

@@ -79,9 +79,9 @@ const char* LogSpaceName(LogSpace space);  // "recycled", "fallocated", "growing
 struct LogOptions {
   IoMode mode = IoMode::kBuffered;  // direct or buffered
   // write_size is 512, 4096 or 8192 bytes. With `pad` each group begins at a multiple of write_size
-  // and is filled up to the next multiple. Without `pad` a direct write is of whole blocks of this
-  // size, and the last, partly filled block is written again with the next group; a buffered write
-  // is of exactly the new bytes.
+  // (the first group of an open begins where the log ended) and is filled up to the next multiple.
+  // Without `pad` a direct write is of whole blocks of this size, and the last, partly filled block
+  // is written again with the next group; a buffered write is of exactly the new bytes.
   uint32_t write_size = 4096;
   bool pad = true;
   LogSync sync = LogSync::kFdatasync;

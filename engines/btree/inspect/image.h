@@ -7,9 +7,8 @@
 //   Image image(dir, &inspection);         // adds the faults of all files, except those in trees
 //   if (image.page_size() != 0) state = image.Read(id, page, &why);   // else no page can be read
 //
-// While an Image exists, other processes can inspect the database too, but none can open it. A
-// defect that a crash leaves and the next open repairs becomes a note, any other a fault. Not
-// thread-safe.
+// While an Image exists, nobody else can open or inspect the database. A defect that a crash leaves
+// and the next open repairs becomes a note, any other a fault. Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_INSPECT_IMAGE_H_
 #define TESTBED_ENGINES_BTREE_INSPECT_IMAGE_H_
 
