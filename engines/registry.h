@@ -71,6 +71,11 @@ struct EngineInfo {
   // check_options accepts and another machine may run: a server's program is not installed.
   // check_options looks for no program then. Null for an engine whose options need none.
   std::function<void(const EngineOptions&)> check_programs = nullptr;
+  // Reads the code that the process does not have yet, and that an opening with these options
+  // needs: a library that the opening loads, the program of a server. Does nothing when it is not
+  // there. A run calls it before it enters its memory budget (device/machine/resident_code.h). Null
+  // for an engine that is linked in.
+  std::function<void(const EngineOptions&)> read_code = nullptr;
   // Returns whether the page cache answers some of the engine's reads although these options ask
   // for direct IO, as when the engine reads its log buffered. Null for an engine without such
   // reads.
@@ -126,6 +131,11 @@ EngineOptions DefaultEngineOptions(const EngineInfo& info);
 // Returns whether the page cache answers reads of the engine with these options, so that it belongs
 // to the memory that the engine works with.
 bool ReadsPageCache(const EngineInfo& info, const EngineOptions& options);
+
+// Reads the code of the program and of its libraries, and what the engine's opening with these
+// options needs beside them (EngineInfo::read_code), into memory. Call it before the process enters
+// its memory budget.
+void ReadCodeOfEngine(const EngineInfo& info, const EngineOptions& options);
 
 // Throws Error (kUsage), which names the option and the accepted values, when the engine's
 // capabilities or its EngineInfo::check_options do not allow an option, or when a program that the

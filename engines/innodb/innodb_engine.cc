@@ -139,6 +139,7 @@ EngineInfo InnodbEngineInfo() {
     return std::make_unique<innodb::InnodbEngine>(dir, innodb::MakeSettings(options));
   };
   info.missing = innodb::Library::Missing;
+  info.read_code = [](const EngineOptions&) { innodb::Library::ReadCode(); };
   info.variants = "access";
   return info;
 }

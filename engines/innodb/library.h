@@ -44,6 +44,9 @@ class Library {
   // Returns an empty string when the library is installed, else a sentence that says how to install
   // it. Loads nothing.
   static std::string Missing();
+  // Loads the file of the library, which the first Load then takes. Does nothing when it is not
+  // installed.
+  static void ReadCode();
 
   const Calls* operator->() const { return &calls_; }
 

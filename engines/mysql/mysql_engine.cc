@@ -18,6 +18,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/machine/host.h"
+#include "device/machine/resident_code.h"
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
@@ -551,6 +552,9 @@ EngineInfo MysqlEngineInfo() {
   };
   info.check_options = mysql::CheckSettings;
   info.check_programs = [](const EngineOptions& o) { (void)mysql::MakeSettings(o); };
+  info.read_code = [](const EngineOptions& o) {
+    ReadProgramFile(mysql::MakeSettings(o).program);
+  };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<mysql::MysqlEngine>(dir, mysql::MakeSettings(options));
   };

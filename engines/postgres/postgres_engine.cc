@@ -15,6 +15,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/machine/host.h"
+#include "device/machine/resident_code.h"
 #include "device/os/dir_lock.h"
 #include "device/os/random_id.h"
 #include "engines/lazy_sync.h"
@@ -409,6 +410,9 @@ EngineInfo PostgresEngineInfo() {
   };
   info.check_options = postgres::CheckSettings;
   info.check_programs = [](const EngineOptions& o) { (void)postgres::MakeSettings(o); };
+  info.read_code = [](const EngineOptions& o) {
+    ReadProgramFile(postgres::MakeSettings(o).programs + "/postgres");
+  };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<postgres::PostgresEngine>(dir, postgres::MakeSettings(options));
   };

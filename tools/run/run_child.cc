@@ -444,6 +444,8 @@ void ChildRun::Execute() {
   // Memory that this process already has is charged to no budget, so the free part of it is
   // returned to the system before the run could use it.
   ReturnFreeMemory();
+  // Code is not what the budget is about, so the kernel must not charge it to the run.
+  ReadCodeOfEngine(FindEngine(options_.engine_name), options_.engine);
   if (plan_.budget != nullptr) plan_.budget->Enter();
   if (plan_.read_limit != nullptr) plan_.read_limit->Enter();
   if (HasPopulation(plan_)) {
