@@ -27,10 +27,13 @@ class LyingEngine : public Engine {
     kWrongFirst,   // a seek leads to the row behind the right one
     kShortWalk,    // a cursor ends after a step
     kLeftOut,      // a step leaves a row out
+    kLeftOutBack,  // a step back leaves a row out
     kNotFound,     // a Get finds no row
+    kFoundAbsent,  // a Get finds a row that is not there
     kWrongOld,     // the last byte of each value is another one until the row is written anew
     kLostPut,      // a Put writes nothing
     kLostSecond,   // every second Put writes nothing
+    kLostErase,    // an Erase removes nothing
     kLostEntry,    // a Put or an Erase of a row with an empty value, an index entry, does nothing
   };
   Lie lie = Lie::kNone;
@@ -95,6 +98,7 @@ class LyingEngine : public Engine {
       ++engine_.steps;
       if (at_ == table_.begin()) return false;
       --at_;
+      if (engine_.lie == Lie::kLeftOutBack && at_ != table_.begin()) --at_;
       return Take();
     }
     std::string_view key() const override { return at_->first; }
@@ -144,8 +148,11 @@ class LyingEngine : public Engine {
       const Table& table = engine_.table(id);
       const auto at = table.find(std::string(key));
       value_ = kOfAnotherCall;
-      if (engine_.lie == Lie::kNotFound || at == table.end()) return false;
-      value_ = engine_.Told(at->second, !written_.contains({id, at->first}));
+      const bool there = at != table.end();
+      if (engine_.lie == Lie::kNotFound || (!there && engine_.lie != Lie::kFoundAbsent)) {
+        return false;
+      }
+      if (there) value_ = engine_.Told(at->second, !written_.contains({id, at->first}));
       *value = value_;
       return true;
     }
@@ -164,6 +171,7 @@ class LyingEngine : public Engine {
     }
     void Erase(TableId id, std::string_view key) override {
       const AfterCall after(&value_);
+      if (engine_.lie == Lie::kLostErase) return;
       Table& table = engine_.table(id);
       const auto at = table.find(std::string(key));
       if (at == table.end() || (engine_.lie == Lie::kLostEntry && at->second.empty())) return;

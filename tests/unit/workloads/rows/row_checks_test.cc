@@ -1,5 +1,5 @@
-// Tests what the checks of the workloads on rows find: rows that a scan left out, writes that the
-// engine lost, and index entries that do not belong to the rows.
+// Tests what the checks of the workloads on rows find: wrong answers to point reads, rows that a
+// scan left out, writes that the engine lost, and index entries that do not belong to the rows.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,6 +21,8 @@ namespace {
 
 class RowChecksTest : public testing::Test {
  protected:
+  using Lie = LyingEngine::Lie;
+
   RowChecksTest() { Use({}); }
   void TearDown() override { std::filesystem::remove(keys_); }
 
@@ -29,7 +31,7 @@ class RowChecksTest : public testing::Test {
     data.rows = 500;
     if (data.fields == 1) data.value_size = 50;
     dataset_ = std::make_shared<const Dataset>(data);
-    engine_.lie = LyingEngine::Lie::kNone;
+    engine_.lie = Lie::kNone;
     engine_.puts = 0;
     engine_.table(engine_.OpenTable(kMainTable)).clear();
     for (uint32_t k = 0; k < 2; ++k) engine_.table(engine_.OpenTable(IndexTable(k))).clear();
@@ -56,6 +58,34 @@ class RowChecksTest : public testing::Test {
   std::shared_ptr<const Dataset> dataset_;
 };
 
+TEST_F(RowChecksTest, EachKindOfWrongPointReadIsCounted) {
+  Load();
+  const WorkloadOptions options = Mix({{"point-read", 1}});
+  for (const char* name : {"point-read", "mixed", "multi-get", "mixgraph"}) {
+    for (const uint32_t every : {1u, 8u}) {
+      engine_.lie = Lie::kNone;
+      EXPECT_EQ(Wrong(name, options, 40, every), 0u) << name;
+      for (const Lie lie : {Lie::kWrongValue, Lie::kNotFound}) {
+        engine_.lie = lie;
+        EXPECT_EQ(Wrong(name, options, 40, every), 40 / every)
+            << name << ' ' << static_cast<int>(lie);
+      }
+    }
+  }
+}
+
+TEST_F(RowChecksTest, ARowThatIsFoundWhereThereIsNoneIsWrong) {
+  Load();
+  WorkloadOptions options = Mix({{"point-read", 1}});
+  options.hit_ratio = 0;
+  for (const char* name : {"point-read", "mixed", "multi-get"}) {
+    engine_.lie = Lie::kNone;
+    EXPECT_EQ(Wrong(name, options, 40), 0u) << name;
+    engine_.lie = Lie::kFoundAbsent;
+    EXPECT_EQ(Wrong(name, options, 40), 40u) << name;
+  }
+}
+
 TEST_F(RowChecksTest, AScanThatLeavesRowsOutIsWrong) {
   {
     std::ofstream lines(keys_);
@@ -69,7 +99,7 @@ TEST_F(RowChecksTest, AScanThatLeavesRowsOutIsWrong) {
     Load();
     EXPECT_EQ(Wrong("mixed", Mix({{"scan", 1}}), 80), 0u) << KeyOrderName(order);
     EXPECT_EQ(Wrong("mixed", Mix({{"scan", 1}, {"update", 1}}), 80), 0u) << KeyOrderName(order);
-    engine_.lie = LyingEngine::Lie::kLeftOut;
+    engine_.lie = Lie::kLeftOut;
     EXPECT_GT(Wrong("mixed", Mix({{"scan", 1}}), 80), 70u) << KeyOrderName(order);
   }
 }
@@ -92,11 +122,21 @@ TEST_F(RowChecksTest, AnUpdateThatTheEngineLosesIsWrong) {
     for (const char* action : {"update", "read-modify-write"}) {
       Use(data);
       Load();
-      engine_.lie = LyingEngine::Lie::kLostPut;
+      engine_.lie = Lie::kLostPut;
       EXPECT_EQ(Wrong("mixed", Mix({{action, 1}}), 100), 100u) << action;
-      engine_.lie = LyingEngine::Lie::kNone;
+      engine_.lie = Lie::kNone;
       EXPECT_EQ(Wrong("mixed", Mix({{action, 1}}), 100), 0u) << action;
     }
+  }
+}
+
+TEST_F(RowChecksTest, AnInsertOrAnEraseThatTheEngineLosesIsWrong) {
+  for (const auto& [action, lie] :
+       {std::pair("insert", Lie::kLostPut), std::pair("erase", Lie::kLostErase)}) {
+    Use({});
+    Load();
+    engine_.lie = lie;
+    EXPECT_EQ(Wrong("mixed", Mix({{action, 1}}), 40), 40u) << action;
   }
 }
 
@@ -104,19 +144,19 @@ TEST_F(RowChecksTest, AnUpdateOfMixgraphThatTheEngineLosesIsWrong) {
   Load();
   WorkloadOptions options;
   options.extra = {{"mix_get_ratio", "0"}, {"mix_put_ratio", "1"}};
-  engine_.lie = LyingEngine::Lie::kLostPut;
+  engine_.lie = Lie::kLostPut;
   EXPECT_EQ(Wrong("mixgraph", options, 100), 100u);
-  engine_.lie = LyingEngine::Lie::kNone;
+  engine_.lie = Lie::kNone;
   EXPECT_EQ(Wrong("mixgraph", options, 100), 0u);
 }
 
 TEST_F(RowChecksTest, AllRowsOfATransactionAreCheckedWhereAllOperationsAre) {
   WorkloadOptions options;
   options.rows_per_transaction = 10;
-  engine_.lie = LyingEngine::Lie::kLostSecond;
+  engine_.lie = Lie::kLostSecond;
   EXPECT_EQ(Wrong("insert", options, 0), 50u);
   Use({});
-  engine_.lie = LyingEngine::Lie::kLostSecond;
+  engine_.lie = Lie::kLostSecond;
   EXPECT_EQ(Wrong("insert", options, 0, 5), 0u) << "a sample looks at the first row of each";
 }
 
@@ -125,7 +165,7 @@ TEST_F(RowChecksTest, IndexEntriesAreCheckedWithTheirRows) {
   data.indexes = 2;
   for (const uint32_t every : {1u, 10u}) {
     Use(data);
-    engine_.lie = LyingEngine::Lie::kLostEntry;
+    engine_.lie = Lie::kLostEntry;
     EXPECT_EQ(Wrong("insert", {}, 0, every), 500 / every) << "loaded rows";
     for (const char* action : {"insert", "erase"}) {
       Use(data);
@@ -133,7 +173,7 @@ TEST_F(RowChecksTest, IndexEntriesAreCheckedWithTheirRows) {
       EXPECT_EQ(Wrong("mixed", Mix({{action, 1}}), 40, every), 0u) << action;
       Use(data);
       Load();
-      engine_.lie = LyingEngine::Lie::kLostEntry;
+      engine_.lie = Lie::kLostEntry;
       EXPECT_EQ(Wrong("mixed", Mix({{action, 1}}), 40, every), 40 / every) << action;
     }
   }

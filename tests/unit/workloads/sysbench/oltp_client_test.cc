@@ -177,11 +177,14 @@ TEST_F(OltpAnswersTest, ARequestToStopEndsTheCheckOfTheDatabase) {
 
 // One client alone finds what it has just written.
 TEST_F(OltpAnswersTest, AWriteThatTheEngineLosesIsWrong) {
-  for (const char* name : {"oltp-update-index", "oltp-update-non-index", "oltp-write-only"}) {
+  for (const char* name :
+       {"oltp-update-index", "oltp-update-non-index", "oltp-write-only", "oltp-insert"}) {
     engine_.lie = Lie::kLostPut;
     EXPECT_EQ(Run(name).wrong, 60u) << name;
     engine_.lie = Lie::kNone;
   }
+  engine_.lie = Lie::kLostErase;
+  EXPECT_EQ(Run("oltp-delete").wrong, 60u);
 }
 
 // A commit that is lost as a whole takes the row and its index entry with it.
