@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/paths.h"
 
@@ -338,6 +341,200 @@ TEST(RunJsonTest, ATrialHasNeitherOperationsNorSeries) {
   EXPECT_EQ(PhaseJson(phase)["operations"], json::array());
   EXPECT_EQ(PhaseJson(phase)["series"], json::array());
   EXPECT_EQ(PhaseJson(phase)["count"], 5);
+}
+
+// Two figures that change places, or one that is left out, show where no two are equal.
+TEST(RunJsonTest, OfACauseNoCountStandsUnderTheNameOfAnother) {
+  const OpKind read = DefineOp("point-read", Ground::kForeground);
+  PhaseAccount account;
+  account.counts_files = account.counts_in_kernel = true;
+  LedgerCounts::Op& counts = account.ledger.ops[read.id];
+  const auto log = static_cast<size_t>(FileKind::kLog);
+  counts.operations = 12;
+  counts.file[log] = {.reads = 1, .read_bytes = 2, .writes = 3, .write_bytes = 4, .syncs = 5};
+  counts.kernel[log] = {.reads = 6, .read_bytes = 7, .writes = 8, .write_bytes = 9};
+  counts.kernel[log].flushes = 10;
+  counts.kernel[log].readahead = 11;
+  const json j = AccountJson(account);
+  ASSERT_EQ(j["causes"].size(), 1u);
+  const json& cause = j["causes"][0];
+  EXPECT_EQ(cause["operations"], 12);
+  EXPECT_EQ(cause["ground"], "foreground");
+  EXPECT_EQ(cause["file"], json({{"reads", 1},
+                                 {"read_bytes", 2},
+                                 {"writes", 3},
+                                 {"write_bytes", 4},
+                                 {"syncs", 5}}));
+  EXPECT_EQ(cause["kernel"], json({{"reads", 6},
+                                   {"read_bytes", 7},
+                                   {"writes", 8},
+                                   {"write_bytes", 9},
+                                   {"flushes", 10},
+                                   {"readahead_reads", 11}}));
+  EXPECT_EQ(cause["file_by_kind"], json({{"log", cause["file"]}}));
+  EXPECT_EQ(cause["kernel_by_kind"], json({{"log", cause["kernel"]}}));
+}
+
+TEST(RunJsonTest, OfADeviceNoCountStandsUnderTheNameOfAnother) {
+  PhaseAccount account;
+  account.device = DeviceStats{.reads = 1, .read_merges = 2, .read_bytes = 3, .read_ms = 4};
+  account.device->writes = 5;
+  account.device->write_merges = 6;
+  account.device->write_bytes = 7;
+  account.device->write_ms = 8;
+  account.device->discards = 9;
+  account.device->discard_bytes = 10;
+  account.device->flushes = 11;
+  EXPECT_EQ(AccountJson(account)["device"], json({{"reads", 1},
+                                                  {"read_merges", 2},
+                                                  {"read_bytes", 3},
+                                                  {"read_ms", 4},
+                                                  {"writes", 5},
+                                                  {"write_merges", 6},
+                                                  {"write_bytes", 7},
+                                                  {"write_ms", 8},
+                                                  {"discards", 9},
+                                                  {"discard_bytes", 10},
+                                                  {"flushes", 11}}));
+}
+
+TEST(RunJsonTest, OfAnAccountNoCountStandsUnderTheNameOfAnother) {
+  PhaseAccount account;
+  account.counts_in_kernel = true;
+  account.log = LogWrites{.bytes = 1, .device_bytes = 2, .journal_bytes = 3};
+  account.log->calls = LogWrites::Calls{
+      .writes = 4, .syncs = 5, .estimate_least_bytes = 6, .estimate_bytes = 7};
+  account.checks = CheckBlocks{.checks = 8, .requests = 9, .misses = 10};
+  account.closure = Closure{.reads = 11, .read_bytes = 12, .writes = 13, .write_bytes = 14};
+  account.cpu_user_seconds = 15;
+  account.cpu_system_seconds = 16;
+  account.process_read_bytes = 17;
+  account.process_write_bytes = 18;
+  account.major_faults = 19;
+  account.context_switches = 20;
+  const json j = AccountJson(account);
+  EXPECT_EQ(j["log"], json({{"bytes", 1},
+                            {"device_bytes", 2},
+                            {"journal_bytes", 3},
+                            {"writes", 4},
+                            {"syncs", 5},
+                            {"estimate_least_bytes", 6},
+                            {"estimate_bytes", 7}}));
+  EXPECT_EQ(j["checks"], json({{"count", 8}, {"block_requests", 9}, {"block_misses", 10}}));
+  EXPECT_EQ(j["closure"], json({{"reads", 11},
+                                {"read_bytes", 12},
+                                {"writes", 13},
+                                {"write_bytes", 14},
+                                {"at_rest", true}}));
+  EXPECT_EQ(j["cpu_user_seconds"], 15);
+  EXPECT_EQ(j["cpu_system_seconds"], 16);
+  EXPECT_EQ(j["process_read_bytes"], 17);
+  EXPECT_EQ(j["process_write_bytes"], 18);
+  EXPECT_EQ(j["major_faults"], 19);
+  EXPECT_EQ(j["context_switches"], 20);
+}
+
+TEST(RunJsonTest, OfAnEngineNoCounterStandsUnderTheNameOfAnother) {
+  PhaseAccount account;
+  EngineCounters& engine = account.engine;
+  engine.block_requests = 1;
+  engine.block_hits = 2;
+  engine.block_reads = 3;
+  engine.block_read_bytes = 4;
+  engine.blocks_written = 5;
+  engine.block_write_bytes = 6;
+  engine.log_payload_bytes = 7;
+  engine.log_written_bytes = 8;
+  engine.cache_bytes = 9;
+  engine.more = {{"own", 10}};
+  engine.now = {{"dirty", 11}};
+  EXPECT_EQ(AccountJson(account)["engine"], json({{"block_requests", 1},
+                                                  {"block_hits", 2},
+                                                  {"block_reads", 3},
+                                                  {"block_read_bytes", 4},
+                                                  {"blocks_written", 5},
+                                                  {"block_write_bytes", 6},
+                                                  {"log_payload_bytes", 7},
+                                                  {"log_written_bytes", 8},
+                                                  {"cache_bytes", 9},
+                                                  {"more", {{"own", 10}}},
+                                                  {"now", {{"dirty", 11}}}}));
+}
+
+TEST(RunJsonTest, OfThePhaseNoFigureStandsUnderTheNameOfAnother) {
+  PhaseRecord phase = FullPhase();
+  PhaseResult& result = phase.work->result;
+  result.totals.rows_read = 1;
+  result.totals.rows_written = 2;
+  result.totals.not_found = 3;
+  result.totals.rows_inserted = 4;
+  result.totals.rows_erased = 5;
+  result.totals.user_bytes_written = 6;
+  result.verified = 8;
+  result.wrong = 7;
+  result.thread_operations = {3, 2};
+  result.thread_seconds = {1.5, 2};
+  const json j = PhaseJson(phase);
+  int expected = 0;
+  for (const char* figure : {"rows_read", "rows_written", "not_found", "rows_inserted",
+                             "rows_erased", "user_bytes_written", "wrong", "verified"}) {
+    EXPECT_EQ(j.at(figure), ++expected) << figure;
+  }
+  EXPECT_EQ(j["thread_operations"], json({3, 2}));
+  EXPECT_EQ(j["thread_seconds"], json({1.5, 2}));
+}
+
+TEST(RunJsonTest, OfASecondNoFigureStandsUnderTheNameOfAnother) {
+  PhaseRecord phase = FullPhase();
+  Interval& second = phase.work->result.series[0];
+  second.device_reads = 1;
+  second.device_read_bytes = 2;
+  second.device_writes = 3;
+  second.device_write_bytes = 4;
+  second.host_context_switches = 5;
+  second.host_user_seconds = 6;
+  second.host_system_seconds = 7;
+  const json j = PhaseJson(phase)["series"][0];
+  int expected = 0;
+  for (const char* figure :
+       {"device_reads", "device_read_bytes", "device_writes", "device_write_bytes",
+        "host_context_switches", "host_user_seconds", "host_system_seconds"}) {
+    EXPECT_EQ(j.at(figure), ++expected) << figure;
+  }
+}
+
+TEST(RunJsonTest, OfTheMemoryNoPartStandsUnderTheNameOfAnother) {
+  PhaseRecord phase = FullPhase();
+  phase.memory->parts = {.limit = 50, .engine_cache = 2, .process_other = 3, .page_cache = 4};
+  phase.memory->parts.kernel = 5;
+  phase.memory->parts.unused = 6;
+  phase.memory->usage = {.peak = 7, .dirty = 8, .failcnt = 9};
+  const json j = PhaseJson(phase)["memory"];
+  EXPECT_EQ(j["limit"], 50);
+  int expected = 1;
+  for (const char* part : {"engine_cache", "process_other", "page_cache", "kernel", "unused",
+                           "peak", "dirty", "limit_hits"}) {
+    EXPECT_EQ(j.at(part), ++expected) << part;
+  }
+  EXPECT_EQ(j["unaccounted"], 30) << "of the limit";
+}
+
+// Of 100,000 latencies each percentile lies among those of another power of ten.
+TEST(RunJsonTest, EachPercentileIsThatOfItsName) {
+  Histogram latencies;
+  uint64_t us = 1;
+  for (const uint64_t times : {60000u, 35000u, 4500u, 450u, 45u, 5u}) {
+    us *= 10;
+    latencies.Record(us * 1000, times);
+  }
+  PhaseRecord phase = FullPhase();
+  phase.work->result.ops[0].latency.Add(latencies);
+  const json figures = PhaseJson(phase)["operations"][0]["latency_us"];
+  for (const auto& [figure, expected] :
+       {std::pair("p50", 1e1), std::pair("p90", 1e2), std::pair("p99", 1e3), std::pair("p999", 1e4),
+        std::pair("p9999", 1e5), std::pair("max", 1e6), std::pair("mean", 226.0)}) {
+    EXPECT_NEAR(figures.at(figure).get<double>(), expected, 0.02 * expected) << figure;
+  }
 }
 
 // Adds the names of all fields, except for those that an engine or a workload chooses.
