@@ -1,10 +1,13 @@
-// Tests threads of mixed work on one store with a tiny pool, each against a model of its own rows.
+// Tests threads of mixed work on one store with a tiny pool, each against a model of its own rows,
+// and what the store's own threads are charged to.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <string>
 #include <thread>
 
+#include "device/account/ledger.h"
 #include "tests/unit/engines/btree/store_test.h"
 
 namespace testbed::btree {
@@ -80,6 +83,29 @@ TEST_F(StoreTest, ThreadsOfMixedWorkInATinyPool) {
     ExpectRows(tree, {});
     ExpectSound();
   }
+}
+
+// A commit waits for a checkpoint when the log has grown by twice the distance, and for the cleaner
+// when no frame is clean, so both threads have worked when the last commit returns.
+TEST_F(StoreTest, ItsOwnThreadsAreChargedToTheirOwnKinds) {
+  constexpr int kRows = 3000;
+  options_.checkpoint_log_bytes = 256 << 10;
+  Open();
+  const OpKind put = DefineOp("btree-threads-put", Ground::kForeground);
+  const LedgerCounts before = Ledger::Get().Counts();
+  {
+    const IoScope scope(put);
+    for (int i = 0; i < kRows; ++i) Put(std::to_string(i * 7919 % kRows), std::string(1000, 'v'));
+  }
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  const auto data = [&cost](OpKind op) {
+    return cost.ops[op.id].file[static_cast<size_t>(FileKind::kData)];
+  };
+  EXPECT_GT(data(kEviction).writes, 0u);
+  EXPECT_GT(cost.ops[kCheckpoint.id].FileTotal().writes, 0u);
+  EXPECT_EQ(data(put).writes, 0u) << "a client writes no page";
+  const FileCounts nobody = cost.ops[kUnscoped.id].FileTotal();
+  EXPECT_EQ(nobody.reads + nobody.writes + nobody.syncs, 0u);
 }
 
 }  // namespace
