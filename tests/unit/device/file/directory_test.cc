@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/file_faults.h"
 #include "device/os/dir_lock.h"
 
 namespace {
@@ -77,6 +79,18 @@ TEST_F(DirectoryTest, DirectoriesThatWereMadeAreRemovedUnlessSomebodyUsesThem) {
   fs::create_directory(dir_ + "/a/b");
   RemoveMadeDirectories(made);
   EXPECT_EQ(NamesIn(dir_), std::vector<std::string>{"new"}) << "without the innermost";
+}
+
+// The next call would find it, and take its name for durable.
+TEST_F(DirectoryTest, ADirectoryWhoseNameIsNotDurableDoesNotStay) {
+  for (const uint64_t sync : {0u, 1u}) {
+    FileFaults::Set(sync, sync + 1, EIO);
+    EXPECT_THROW(MakeDirectories(dir_ + "/a/b"), Error) << sync;
+    FileFaults::Clear();
+    EXPECT_EQ(IsThere(dir_ + "/a"), sync == 1);
+    EXPECT_FALSE(IsThere(dir_ + "/a/b"));
+    fs::remove(dir_ + "/a");
+  }
 }
 
 TEST_F(DirectoryTest, ADirectoryThatIsNotThereIsRefusedUnlessItMayBeMade) {

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -270,7 +271,14 @@ TEST_F(DurableTest, AFileThatAnotherHoldsInThePageCacheIsRefused) {
 
 TEST_F(DurableTest, TheNamesOfExistingDirectoriesAreMadeDurable) {
   std::filesystem::create_directories(directory_ + "/a/b");
+  FileFaults::Set(UINT64_MAX, UINT64_MAX, EIO);  // none fails
   EXPECT_NO_THROW(MakeNameDurable(directory_ + "/a/b"));
+  EXPECT_GE(FileFaults::Clear(), 3u) << "each directory above it is synced";
+  for (const uint64_t sync : {0u, 1u, 2u}) {
+    FileFaults::Set(sync, sync + 1, EIO);
+    EXPECT_THROW(MakeNameDurable(directory_ + "/a/b"), Error) << sync;
+    FileFaults::Clear();
+  }
   EXPECT_THROW(MakeNameDurable(directory_ + "/nosuch"), Error);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed {
 namespace {
@@ -87,6 +88,26 @@ TEST_F(FileReplacementTest, TheOldFileStaysUntilTheNewOneIsWholeAndGivesItsMode)
   struct stat about {};
   ASSERT_EQ(::stat(path.c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 07777, 0640u);
+}
+
+// Without the first sync a power cut may leave an empty file, and without the second the old one.
+TEST_F(FileReplacementTest, NeitherTheFileNorItsNameTakesThePlaceUnsynced) {
+  const std::string disk_dir = dir_ + "disk", path = disk_dir + "/file";
+  fs::create_directory(disk_dir);
+  std::ofstream(path) << "old";
+  FailingDisk disk(disk_dir);
+  {
+    FileReplacement replacement(path);
+    disk.Fail({DiskCall::kSync, 0});
+    EXPECT_THROW(replacement.Write("new"), Error);
+  }
+  EXPECT_EQ(disk.failed(), 1u);
+  EXPECT_EQ(Contents(path), "old");
+  FileReplacement replacement(path);
+  replacement.Write("new");
+  disk.Fail({DiskCall::kSyncDirectory, 0});
+  EXPECT_THROW(replacement.TakePlace(), Error);
+  EXPECT_EQ(disk.failed(), 1u);
 }
 
 TEST_F(FileReplacementTest, ANewFileHasTheModeOfTheUmask) {

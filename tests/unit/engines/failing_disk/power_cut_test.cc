@@ -1,5 +1,6 @@
 // Tests what failing_disk.h makes of a power cut: of renames of a directory, and of a file from one
-// directory to another, and of a block that was written twice.
+// directory to another, and of a block that was written twice; and that ReplaceFile, which writes
+// the records of databases and experiments, survives one.
 #include <gtest/gtest.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #include "device/file/file.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
+#include "tools/output/output_file.h"
 
 namespace testbed {
 namespace {
@@ -89,6 +91,13 @@ TEST_F(PowerCutTest, AFileThatIsRenamedToAnotherDirectoryIsInOneOfThem) {
       };
       EXPECT_EQ(AfterCut(seed, synced), after);
     }
+  }
+}
+
+TEST_F(PowerCutTest, AFileThatWasReplacedIsTheNewOne) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto replace = [&] { ReplaceFile(Disk("/sub/file"), "other bytes"); };
+    EXPECT_EQ(AfterCut(seed, replace), (Files{{"/sub/file", "other bytes"}})) << seed;
   }
 }
 
