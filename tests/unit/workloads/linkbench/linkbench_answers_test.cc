@@ -126,12 +126,17 @@ TEST_F(LinkbenchAnswersTest, WrongLinksAndMissingOnesAreCounted) {
   EXPECT_GT(Wrong(kCountLink, Lie::kNotFound, 100), 40);
 }
 
+TEST_F(LinkbenchAnswersTest, WrongNodesAreCounted) {
+  EXPECT_EQ(Wrong(kGetNode, Lie::kNone, 100), 0);
+  EXPECT_GT(Wrong(kGetNode, Lie::kWrongValue, 100), 60);
+}
+
 // One requester alone finds what it has just written.
 TEST_F(LinkbenchAnswersTest, WritesThatTheEngineLosesAreCounted) {
-  for (const Op op : {kDeleteLink, kUpdateNode}) EXPECT_EQ(Wrong(op, Lie::kNone, 20), 0);
-  for (const Op op : {kDeleteLink, kUpdateNode}) {
-    EXPECT_GT(Wrong(op, Lie::kLostPut, 20), 10) << kOpNames[op];
-  }
+  constexpr Op kPuts[] = {kAddNode, kUpdateNode, kAddLink, kUpdateLink, kDeleteLink};
+  for (const Op op : kPuts) EXPECT_EQ(Wrong(op, Lie::kNone, 20), 0) << kOpNames[op];
+  EXPECT_GT(Wrong(kDeleteNode, Lie::kLostErase, 5), 2);
+  for (const Op op : kPuts) EXPECT_GT(Wrong(op, Lie::kLostPut, 20), 10) << kOpNames[op];
 }
 
 TEST_F(LinkbenchAnswersTest, TheLinksOfAGetlinkAreAskedForByOneCall) {
