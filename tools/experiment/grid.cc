@@ -139,25 +139,24 @@ std::map<int, double> RatiosByRound(const ResultSet& results, const std::vector<
   return ratios;
 }
 
+// Returns the estimate over these rounds. The mean of none is not known, which is no 0.
 Estimate EstimateOfRounds(const std::map<int, double>& rounds) {
+  if (rounds.empty()) return {0, std::nan(""), 0};
   std::vector<double> values;
   for (const auto& [round, value] : rounds) values.push_back(value);
   return EstimateMean(values);
 }
 
 // Returns the figure of cells, or of their ratios to the references when the table has a relation.
-// The mean of a relation is NaN when it has no references, or no round has both.
 Grid::Figure FigureOf(const ResultSet& results, const std::vector<size_t>& cells,
                       const std::vector<size_t>& references, const TableSpec& spec,
                       const std::string& metric) {
   Grid::Figure figure{cells, {}, {}};
   figure.cells.insert(figure.cells.end(), references.begin(), references.end());
   if (cells.empty()) return figure;
-  const bool relative = !spec.relative_axis.empty();
-  figure.rounds = relative ? RatiosByRound(results, cells, references, metric)
-                           : ByRound(results, cells, metric);
-  figure.estimate = relative && figure.rounds.empty() ? Estimate{0, std::nan(""), 0}
-                                                      : EstimateOfRounds(figure.rounds);
+  figure.rounds = spec.relative_axis.empty() ? ByRound(results, cells, metric)
+                                             : RatiosByRound(results, cells, references, metric);
+  figure.estimate = EstimateOfRounds(figure.rounds);
   return figure;
 }
 

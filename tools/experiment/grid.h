@@ -17,7 +17,7 @@ struct Grid {
     // The figure's cells, then the cells that it is divided by; empty when the combination was not
     // measured.
     std::vector<size_t> cells;
-    Estimate estimate;
+    Estimate estimate;             // its mean is NaN when no round has all of the cells
     std::map<int, double> rounds;  // the values that the estimate is of, by round
   };
   struct Row {
@@ -30,7 +30,8 @@ struct Grid {
   std::vector<size_t> cells;  // all cells that its figures come from; some several times
 };
 
-// Returns the estimate of a metric over the rounds, of cells that fall into one figure.
+// Returns the estimate of a metric over the rounds that all of the cells finished, which fall into
+// one figure. Its mean is NaN when there is no such round.
 Estimate EstimateOf(const ResultSet& results, const std::vector<size_t>& cells,
                     const std::string& metric);
 

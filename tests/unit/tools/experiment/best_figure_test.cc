@@ -34,6 +34,22 @@ TEST_F(ResultsTest, WhatCannotBeToldFromTheBestIsMarkedByRounds) {
   EXPECT_THAT(table(), HasSubstr("~ cannot be told from the best\n"));
 }
 
+// Such a figure was 0, and so the best one where the least is.
+TEST_F(ResultsTest, AFigureOfCellsThatHaveNoRoundInCommonIsNotKnown) {
+  PlanRounds(2);
+  Write(0, {100});                      // the first cell in the first round alone
+  Write(1 + cells_.size() / 2, {300});  // the second one in the second round alone
+  WriteRounds(2, {80, 90});
+  Experiment e = Small();
+  e.tables[0].columns.clear();
+  e.tables[0].best = "min";
+  const std::string table = TablesText(ResultSet(e, cells_, dir_));
+  EXPECT_THAT(table, testing::ContainsRegex("direct +-\n")) << table;
+  EXPECT_THAT(table, Not(HasSubstr("best"))) << table;
+  Write(1, {300});
+  EXPECT_THAT(TablesText(ResultSet(e, cells_, dir_)), testing::ContainsRegex("direct +200"));
+}
+
 // The best figure of a table that is too wide for a line is not in what is left out.
 TEST_F(ResultsTest, NarrowLinesKeepTheBestFigure) {
   Write(0, {100});
