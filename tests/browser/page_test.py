@@ -348,6 +348,32 @@ def a_reader_uses_it(browser, path, directory, document):
     one.close("page")
 
 
+def the_last_click_counts(browser, path):
+    """Holds back the cell of a first click until the reader has gone to a second cell, and then to the top."""
+    one = Page(browser, path)
+    page, links = one.page, one.page.locator("table.measured td a")
+    second = links.nth(2).evaluate("link => link.hash")
+    page.evaluate("""() => {
+      const text = Response.prototype.text, data = document.documentElement.dataset;
+      Response.prototype.text = function () {
+        if ('held' in data) return text.call(this);
+        data.held = 'yes';
+        return new Promise((done) => { window.letGo = () => done(text.call(this)); });
+      };
+    }""")
+    for elsewhere in (second, "#experiment-0"):
+        links.nth(1).click()
+        page.wait_for_selector("html[data-held]")
+        page.evaluate("hash => { location.hash = hash; }", elsewhere)
+        page.wait_for_selector(f"html[data-cell='{second[1:]}']")
+        page.evaluate("letGo()")
+        page.wait_for_timeout(300)
+        shown = page.locator(".cell").evaluate_all("cells => cells.map(cell => '#' + cell.id)")
+        check(shown == [second], f"a reader who has gone to {elsewhere} is shown {shown}")
+        page.evaluate("delete document.documentElement.dataset.held")
+    one.close("two clicks")
+
+
 def unequal_terms_are_said(browser, path):
     one = Page(browser, path)
     page, line, held = one.page, f"! {APART}: btree 100 MiB, null 60 MiB", "memory held: btree 100 MiB, null 60 MiB"
@@ -523,6 +549,7 @@ def pages_of_results(browser, testbed, directory):
     page, hostile, unequal, stall = (os.path.join(directory, name + ".html") for name in ("page", "hostile", "unequal", "stall"))
     opens_at_once(browser, page)
     a_reader_uses_it(browser, page, directory, document)
+    the_last_click_counts(browser, page)
     unequal_terms_are_said(browser, unequal)
     comparisons_say_their_answer(browser, directory, testbed)
     for width in WIDTHS:

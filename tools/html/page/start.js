@@ -50,12 +50,14 @@
     }
   }
 
-  // Shows the cell that the address names, below everything else, and takes the reader there.
+  // Shows the cell that the address names, below everything else, and takes the reader there. Cells are unpacked at the
+  // same time, and in any order: one that is ready when the reader has gone elsewhere is not shown.
+  let followed = 0;
   async function follow(data, holder) {
-    const match = /^#cell-(\d+)-(\d+)$/.exec(window.location.hash);
+    const turn = ++followed, match = /^#cell-(\d+)-(\d+)$/.exec(window.location.hash);
     if (!match) return;
     const cell = await testbed.cellView(data, Number(match[1]), Number(match[2]));
-    if (cell === null) return;
+    if (cell === null || turn !== followed) return;
     holder.replaceChildren(cell);
     cell.scrollIntoView();
     cell.focus({preventScroll: true});
