@@ -349,7 +349,8 @@ def a_reader_uses_it(browser, path, directory, document):
 
 
 def the_last_click_counts(browser, path):
-    """Holds back the cell of a first click until the reader has gone to a second cell, and then to the top."""
+    """Holds back the cell of a first click until the reader has gone to a second cell, and then to the top. A cell that cannot
+    be unpacked says so."""
     one = Page(browser, path)
     page, links = one.page, one.page.locator("table.measured td a")
     second = links.nth(2).evaluate("link => link.hash")
@@ -371,6 +372,9 @@ def the_last_click_counts(browser, path):
         shown = page.locator(".cell").evaluate_all("cells => cells.map(cell => '#' + cell.id)")
         check(shown == [second], f"a reader who has gone to {elsewhere} is shown {shown}")
         page.evaluate("delete document.documentElement.dataset.held")
+    page.evaluate("Response.prototype.text = () => Promise.reject(new Error('cut off')); undefined")
+    links.nth(3).click()
+    page.wait_for_selector(".opened .alarm:has-text('cannot be unpacked here (cut off)')")
     one.close("two clicks")
 
 

@@ -67,6 +67,21 @@
     return details;
   }
 
+  // Returns the view of a result that cannot be shown, which says why.
+  function cannotShow(source, why) {
+    return h('section', {class: 'result', tabindex: -1}, h('h2', {}, testbed.line(source)),
+             h('p', {class: 'alarm'}, `This result cannot be shown: ${testbed.line(why)}.`));
+  }
+
+  // Returns what `make` returns, or a sentence for the reader when `make` fails on a damaged document.
+  function guarded(source, make) {
+    try {
+      return make();
+    } catch (error) {
+      return cannotShow(source, `it holds something that no run writes (${error.message})`);
+    }
+  }
+
   const drawn = new Map();  // by the element of a plot: {make, chart}
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
@@ -118,5 +133,5 @@
              wide ? h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': regionLabel(title)}, element) : element);
   }
 
-  Object.assign(testbed, {h, figure, derived, table, fold, lazyFold, plot, redraw, drawAll});
+  Object.assign(testbed, {h, figure, derived, table, fold, lazyFold, cannotShow, guarded, plot, redraw, drawAll});
 })(testbed);

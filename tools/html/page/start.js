@@ -2,7 +2,7 @@
 (function (testbed) {
   'use strict';
 
-  const {h, line} = testbed;
+  const {h, line, guarded} = testbed;
   const dark = window.matchMedia('(prefers-color-scheme: dark)');
   let chosen = null;  // 'light' or 'dark' by the toggle; null: the system's setting
 
@@ -40,23 +40,14 @@
     return button;
   }
 
-  // Returns what `make` returns, or a sentence for the reader when `make` fails on a damaged document.
-  function guarded(source, make) {
-    try {
-      return make();
-    } catch (error) {
-      return h('section', {class: 'result'}, h('h2', {}, line(source)),
-               h('p', {class: 'alarm'}, `This result cannot be shown: it holds something that no run writes (${line(error.message)}).`));
-    }
-  }
-
   // Shows the cell that the address names, below everything else, and takes the reader there. Cells are unpacked at the
   // same time, and in any order: one that is ready when the reader has gone elsewhere is not shown.
   let followed = 0;
   async function follow(data, holder) {
     const turn = ++followed, match = /^#cell-(\d+)-(\d+)$/.exec(window.location.hash);
     if (!match) return;
-    const cell = await testbed.cellView(data, Number(match[1]), Number(match[2]));
+    const cell = await testbed.cellView(data, Number(match[1]), Number(match[2])).catch((error) =>
+      testbed.cannotShow(data.experiments[match[1]].cells[match[2]].name, `its results cannot be unpacked here (${error.message})`));
     if (cell === null || turn !== followed) return;
     holder.replaceChildren(cell);
     cell.scrollIntoView();

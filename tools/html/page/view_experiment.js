@@ -147,7 +147,8 @@
       }
       const entry = await unpack(data.packed[run.packed]);
       entry.index = `cell-${e}-${i}-${run.round}`;
-      const show = () => [experiment.rounds > 1 ? h('p', {class: 'note'}, `Round ${run.round}`) : null, testbed.documentView(entry, data)].filter((part) => part);
+      const show = () => [experiment.rounds > 1 ? h('p', {class: 'note'}, `Round ${run.round}`) : null,
+                          testbed.guarded(run.file, () => testbed.documentView(entry, data))].filter((part) => part);
       views.push(views.length === 0 ? show() : lazyFold(`Round ${run.round}`, show));
     }
     return h('section', {class: 'cell', id: `cell-${e}-${i}`, tabindex: -1},
