@@ -23,9 +23,10 @@ std::string Padded(const std::string& text, size_t width, bool left) {
   return left ? text + spaces : spaces + text;
 }
 
-// Escapes what Markdown or HTML would take for markup, and what GitHub would take for the number of
-// an issue: "#2", the second run on a load.
-std::string MarkdownCell(const std::string& text) {
+// Returns the text on one line, and escapes what Markdown or HTML would take for markup, and what
+// GitHub would take for the number of an issue: "#2", the second run on a load.
+std::string MarkdownCell(const std::string& raw) {
+  const std::string text = OneLine(raw);
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -38,10 +39,6 @@ std::string MarkdownCell(const std::string& text) {
         break;
       case '&':
         out += "&amp;";
-        break;
-      case '\n':
-      case '\r':
-        out += ' ';
         break;
       case '#':
         out += i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9' ? "#<!-- -->" : "#";

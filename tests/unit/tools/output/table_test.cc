@@ -66,6 +66,16 @@ TEST(TableTest, ARunIsNoIssueInMarkdown) {
   EXPECT_THAT(text, HasSubstr("| phase | # |\n"));
 }
 
+// Terminals obey them: a report in Markdown is printed, too.
+TEST(TableTest, MarkdownHasNoControls) {
+  Table table("Title\x1b[2J", {"phase", "b\x07y"});
+  table.Row({"a\r\nb | <c>", "\u009b2J"});
+  const std::string text = table.Markdown(true);
+  EXPECT_THAT(text, HasSubstr("### Title \\[2J\n"));
+  EXPECT_THAT(text, HasSubstr("| phase | b y |\n"));
+  EXPECT_THAT(text, HasSubstr("| a  b \\| &lt;c&gt; |  2J |\n"));
+}
+
 TEST(TableTest, OneLineHasNoControls) {
   EXPECT_EQ(OneLine("a\n\x1b[2J\x7f"), "a  [2J ");
   EXPECT_EQ(OneLine("\u009b2J \u00e4 \u2013"), " 2J \u00e4 \u2013");
