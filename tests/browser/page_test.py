@@ -457,6 +457,7 @@ def a_search_is_the_documents(browser, directory):
     check(len(shown) >= 5 * len(found["steps"]), f"only {len(shown)} figures of {len(found['steps'])} rates")
     for pointer, value in shown:
         check(at(document, pointer) == value, f"{pointer} is {value} on the page, {at(document, pointer)} in the document")
+    check(one.page.locator("caption", has_text=f"tried: {found['name']}, 1 client").count() == 1, "the rates do not tell whose they are")
     one.draw_all()
     lines = one.page.locator("figure", has_text="Latency over the rate").locator(".plot svg path").count()
     check(lines > 0, "the latency over the rate has no line")

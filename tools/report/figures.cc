@@ -60,13 +60,19 @@ std::string ClientsText(const json& run, const json& phase) {
   return fmt::format("{} x {} tasks", threads, tasks->size());
 }
 
+std::string WhichRun(const json& run) {
+  const auto ordinal = [&run](const char* prefix, const char* pointer) {
+    const double number = Number(run, pointer, 0);
+    return number > 0 ? prefix + Whole(number + 1) : std::string();
+  };
+  return ordinal(" load ", "/load") + ordinal(" #", "/repeat");
+}
+
 std::string RowName(const json& run, const json& phase, const std::string& operation) {
   std::string name = phase.at("name").get<std::string>();
   if (operation != name && !operation.empty()) name += " " + operation;
   name += ", " + ClientsText(run, phase);
-  if (run.value("load", 0) > 0) name += fmt::format(" load {}", run.at("load").get<int>() + 1);
-  if (run.at("repeat").get<int>() > 0) name += fmt::format(" #{}", run.at("repeat").get<int>() + 1);
-  return OneLine(name);
+  return OneLine(name + WhichRun(run));
 }
 
 bool TellsPercentile(double operations, double share) {

@@ -26,6 +26,10 @@ std::string Whole(double n);
 // Returns the clients of a phase: "8 thr", or "8 thr x 3 tasks" where each of several tasks had 8.
 std::string ClientsText(const nlohmann::json& run, const nlohmann::json& phase);
 
+// Returns which of several loads and runs on a load this run is, as tables name it: " load 2 #3".
+// Both are counted from 1, and the first ones are not named.
+std::string WhichRun(const nlohmann::json& run);
+
 // Returns the first cell of a phase's rows, which is the same in every table, on one line: "insert,
 // 8 thr load 2".
 std::string RowName(const nlohmann::json& run, const nlohmann::json& phase,

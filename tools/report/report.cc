@@ -102,12 +102,6 @@ std::string Header(const json& document) {
   return text + "\n";
 }
 
-// Returns the number of a load or of a run as the tables show it: counted from 1, and "" for the
-// first. `number` counts from 0.
-std::string OrdinalText(const char* prefix, double number) {
-  return number > 0 ? prefix + Whole(number + 1) : "";
-}
-
 // Returns the letter of a run's grade. Throws json::exception when it is none that there is.
 char GradeLetter(const json& accounting) {
   static const json kLetters = {{"A", 'A'}, {"B", 'B'}, {"C", 'C'}};
@@ -390,10 +384,8 @@ std::vector<std::string> FailedRunLines(const json& document) {
   const std::string in_tasks = tasks > 1 ? fmt::format(" x {} tasks", Whole(tasks)) : "";
   for (const json& run : document.at("runs")) {
     if (!run.contains("error")) continue;
-    lines.push_back(fmt::format(
-        "! the run of {} thr{}{}{} failed: {}\n", FigureText(run, "/threads"), in_tasks,
-        OrdinalText(" load ", Number(run, "/load", 0)),
-        OrdinalText(" #", Number(run, "/repeat", 0)), FigureText(run, "/error/sentence")));
+    lines.push_back(fmt::format("! the run of {} thr{}{} failed: {}\n", FigureText(run, "/threads"),
+                                in_tasks, WhichRun(run), FigureText(run, "/error/sentence")));
   }
   return lines;
 }

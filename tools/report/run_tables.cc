@@ -395,7 +395,8 @@ Table TuningTable(const json& document) {
     for (const json& trial : trials) {
       const double share = trial.at("cache_pct");
       const auto curve = predicted.find(share);
-      std::string name = fmt::format("{} %, {} thr", Short(share), run.at("threads").get<int>());
+      std::string name = fmt::format("{} %, {} thr{}", Short(share), run.at("threads").get<int>(),
+                                     WhichRun(run));
       if (share == tuning.at("chosen_pct").get<double>()) name += " (chosen)";
       table.Row({name, Count(trial.at("times")), Short(trial.at("rate")),
                  curve == predicted.end() ? "-" : Short(curve->second),
@@ -419,8 +420,7 @@ Table RateSearchTable(const json& document) {
       std::sort(steps.begin(), steps.end(), [](const json& a, const json& b) {
         return a.value("target_rate", INFINITY) < b.value("target_rate", INFINITY);
       });
-      const std::string name = fmt::format("{}, {} thr", found.at("name").get<std::string>(),
-                                           FigureText(run, "/threads"));
+      const std::string name = RowName(run, found, "");
       for (const json& step : steps) {
         const bool open = step.contains("target_rate");
         const bool chosen = open && found.at("outcome") == "found" &&

@@ -90,7 +90,8 @@
   // Returns what --find-rate tried: latency over the rate, and a row for each rate; null without a search.
   function rateSearches(entry) {
     const parts = (entry.document.runs || []).flatMap((run, r) => (run.find_rate || []).map((found, f) => {
-      const picture = plot('Latency over the rate', `${line(found.name + testbed.whichRun(run))}, ${line(found.limit)}: latency from the intended start at each rate that was tried.`,
+      const name = line(phaseTitle(entry.document, run, found));
+      const picture = plot('Latency over the rate', `${name}, ${line(found.limit)}: latency from the intended start at each rate that was tried.`,
                            (theme, width) => testbed.ratePlot(found, theme, width));
       const figures = testbed.rateFigures(found), rows = testbed.rateOrder(found).map((s) => {
         const step = found.steps[s], open = typeof step.target_rate === 'number', at = (rest) => `/runs/${r}/find_rate/${f}/steps/${s}${rest}`;
@@ -103,7 +104,7 @@
                  derived(!open ? '–' : step.kept_up === false ? 'no, fell behind' : meets));
       });
       const heads = ['asked for', 'reached', 'measured for', 'count', ...figures.map((one) => one.name), 'slowest', 'slower than the limit', 'meets it'];
-      return [picture, table('Rates that --find-rate tried: ' + line(found.name + testbed.whichRun(run)), heads, rows)];
+      return [picture, table('Rates that --find-rate tried: ' + name, heads, rows)];
     }));
     return parts.length === 0 ? null : h('section', {}, h('h3', {}, 'The rate that meets the limit'), parts);
   }

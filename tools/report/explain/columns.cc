@@ -106,7 +106,9 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kIntended, "backlog s",
      "How late the last operation began, or how long the first that had not begun had waited at "
      "the end, in seconds."},
-    {kRates, "phase", "The workload and the clients."},
+    {kRates, "phase",
+     "The workload, the clients and, from the second on, the load (load 2) and the run on it "
+     "(#2)."},
     {kRates, "target ops/s",
      "The rate of the step, an open loop; or closed loop: as fast as the clients go."},
     {kRates, "ops/s", "The rate that was reached, of all kinds of operations."},
@@ -251,7 +253,9 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kDatabase, "per user byte",
      "Bytes of data for each byte of keys and values in it, index entries included; \"-\" once "
      "a run on the database stored values of other sizes, or erased rows of several sizes."},
-    {kTuning, "cache", "The share of --ram that the engine's cache had, and the clients."},
+    {kTuning, "cache",
+     "The share of --ram that the engine's cache had, the clients and, from the second on, the "
+     "load (load 2) and the run on it (#2)."},
     {kTuning, "times", "How often that share was measured."},
     {kTuning, "ops/s", "Mean rate with it."},
     {kTuning, "predicted", "The rate that the model of both caches predicts."},

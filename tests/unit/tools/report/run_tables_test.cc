@@ -132,6 +132,9 @@ TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
   EXPECT_THAT(table.substr(enough), HasSubstr(" 77.0 "));
   EXPECT_THAT(LineOf(table, "mixed, 8 thr"), HasSubstr(" 25.0 %"));
   EXPECT_THAT(table.substr(table.find(" 400 ")), Not(HasSubstr("%"))) << "nothing was measured";
+  document["runs"][0].update({{"load", 1}, {"repeat", 2}});
+  EXPECT_THAT(TextOf(document, "Rates that --find-rate tried"),
+              HasSubstr("\n  mixed, 8 thr load 2 #3 "));
 }
 
 TEST(RunTablesTest, OfATrialOfACacheAFigureThatWasNotCountedIsNotShown) {
@@ -148,6 +151,9 @@ TEST(RunTablesTest, OfATrialOfACacheAFigureThatWasNotCountedIsNotShown) {
   const std::string table = TextOf(document, "Shares of the memory that --cache-pct auto tried");
   EXPECT_THAT(LineOf(table, "40.0 %, 8 thr (chosen)"),
               testing::ContainsRegex(" 1 +500 +- +- +- +7.00 +-$"));
+  document["runs"][0]["load"] = 1;
+  EXPECT_THAT(TextOf(document, "Shares of the memory that --cache-pct auto tried"),
+              HasSubstr("\n  40.0 %, 8 thr load 2 (chosen) "));
 }
 
 TEST(RunTablesTest, OfTheMemoryAFigureThatIsNotKnownIsNotShown) {
