@@ -408,9 +408,11 @@ def plot_time(table, axes=None):
 
 
 def _clients(run, phase):
-    """Returns the clients of the phase as the tables of testbed name them: "8 thr", or "8 thr x 3 tasks"."""
+    """Returns the clients of the phase and, from the second on, the load and the run on it, as the tables of testbed name
+    them: "8 thr", "8 thr x 3 tasks" or "8 thr load 2 #3"."""
     tasks = len(phase.get("tasks") or ())
-    return f"{run['threads']} thr" + (f" x {tasks} tasks" if tasks > 1 else "")
+    which = "".join(f"{word}{run[number] + 1}" for word, number in ((" load ", "load"), (" #", "repeat")) if run.get(number))
+    return f"{run['threads']} thr" + (f" x {tasks} tasks" if tasks > 1 else "") + which
 
 
 def _operations(paths):
@@ -464,7 +466,7 @@ def plot_rates(paths, axes=None):
         prefix = (document.get("label") or pathlib.Path(path).stem) + ": " if len(found) > 1 else ""
         for run in document["runs"]:
             for search in run.get("find_rate") or ():
-                name = f"{prefix}{document['options']['engine']} {search['name']}, {run['threads']} thr: {search['limit']}"
+                name = f"{prefix}{document['options']['engine']} {search['name']}, {_clients(run, search)}: {search['limit']}"
                 searches.append((name, search))
     if not searches:
         raise ResultsError("there is no search by --find-rate to plot")

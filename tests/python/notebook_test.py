@@ -166,6 +166,7 @@ class NotebookTest(unittest.TestCase):
                       for operation in phase["operations"]]
         lines = tr.plot_percentiles(self.file).get_lines()
         self.assertEqual(len(lines), len(operations))
+        self.assertEqual(sum(" thr load 2" in line.get_label() for line in lines) * 2, len(lines), "the loads are told apart")
         for line, operation in zip(lines, operations):
             median = [y for x, y in zip(line.get_xdata(), line.get_ydata()) if x < 2][-1]
             self.assertEqual(median, operation["latency_us"]["p50"])
