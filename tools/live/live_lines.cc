@@ -58,8 +58,7 @@ std::string ProgressText(const LiveState& state, double now) {
 
 // Returns the rate of the report; "-" for the last part of a phase when it is too short for a rate.
 std::string RateOf(const SecondReport& last) {
-  const bool rest = last.length < kShortestForRate && last.length < last.seconds;
-  return rest ? "-" : Rounded(last.rate());
+  return last.rest() ? "-" : Rounded(last.rate());
 }
 
 std::string RateText(const SecondReport& last) {

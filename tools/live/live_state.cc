@@ -17,7 +17,7 @@ void LiveState::Add(const SecondReport& second, double now) {
   last_ = second;
   PhaseSecond added{.from = second.seconds - second.length, .to = second.seconds};
   added.operations = static_cast<double>(second.operations);
-  added.rate = second.length < kShortestForRate ? NAN : second.rate();
+  added.rate = second.rest() ? NAN : second.rate();
   added.p99_us = second.p99_us > 0 ? second.p99_us : NAN;
   added.max_us = second.max_us > 0 ? second.max_us : NAN;
   // A second that lasted too long counts as a stall. A report of several joined seconds does not:

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "device/account/counts.h"
+#include "tools/live/seconds.h"
 
 namespace testbed {
 
@@ -53,6 +54,9 @@ struct SecondReport {
   bool ended = false;   // the last report of the phase, perhaps of a part of a second
 
   double rate() const { return length > 0 ? static_cast<double>(operations) / length : 0; }
+  // Returns whether the report is of the rest of a phase, which is too short for a rate. A phase
+  // that ended in its first second is no rest, however short it was.
+  bool rest() const { return length < kShortestForRate && length < seconds; }
   // Adds the second that follows to this one. Each percentile becomes the larger of the two.
   void Append(const SecondReport& next);
 };

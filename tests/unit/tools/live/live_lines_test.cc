@@ -105,6 +105,19 @@ TEST(LiveLinesTest, APhaseThatEndedDoesNotStandStill) {
   EXPECT_NE(Joined(LiveLines(state, 20, {})).find("settle   for 12 s"), std::string::npos);
 }
 
+// The line above the curve had the rate, and the curve was empty and went from "0 to 0".
+TEST(LiveLinesTest, APhaseWithinASecondHasItsRateInTheCurve) {
+  LiveState state;
+  state.Begin("btree, 8 threads", "mixed", 0);
+  SecondReport whole = SecondOf(0.2, 100);
+  whole.length = 0.2;
+  whole.ended = true;
+  state.Add(whole, 0.2);
+  const std::string text = Joined(LiveLines(state, 0.3, {}));
+  EXPECT_NE(text.find("\n500 ops/s "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nops/s   █  0 to 500\n"), std::string::npos) << text;
+}
+
 TEST(LiveLinesTest, LinesFitTheTerminal) {
   LiveState state;
   state.Begin(std::string(300, 'x') + "\x1b[31m", "mixed", 0);
