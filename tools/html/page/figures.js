@@ -11,7 +11,7 @@ var testbed = {};
     var size = Math.abs(x);
     if (size === 0) return '0';
     if (size >= 1e18) return x.toExponential(2);
-    if (size >= 1000) return count(Math.round(x));
+    if (size >= 999.5) return count(Math.round(x));
     if (size < 0.001) return x.toExponential(1).replace('e-0', 'e-');
     return String(parseFloat(x.toPrecision(3)));
   }
@@ -30,10 +30,11 @@ var testbed = {};
     return shown + ' ' + (/^[−-]?1$/.test(shown) ? noun : plural || noun + 's');
   }
 
+  // Returns the number with the unit that suits it. What would be rounded to `base` has the next unit: 1 ms, not 1000 µs.
   function scaled(x, units, base) {
     if (x === null || x === undefined || !isFinite(x)) return '–';
     var i = 0;
-    while (Math.abs(x) >= base && i + 1 < units.length) {
+    while (Math.abs(x) >= base - 0.5 && i + 1 < units.length) {
       x /= base;
       ++i;
     }
@@ -53,7 +54,7 @@ var testbed = {};
 
   // Returns microseconds as 253 µs, 9.44 ms or 1.2 s.
   function time(us) {
-    if (us !== null && us !== undefined && us > 0 && us < 1) return scaled(us * 1000, ['ns'], 1e9);
+    if (us !== null && us !== undefined && us > 0 && us < 0.9995) return scaled(us * 1000, ['ns'], 1e9);
     return scaled(us, ['µs', 'ms', 's'], 1000);
   }
 

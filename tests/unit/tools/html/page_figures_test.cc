@@ -180,5 +180,15 @@ TEST(PageFiguresTest, AFigureOfManyDigitsIsShown) {
   EXPECT_EQ(page("testbed.short(123456789012345680);"), "123,456,789,012,345,680");
 }
 
+// They were 1000 µs, 1000 ns, 1024 KiB, 1000 kB, and 1000 beside 1,001.
+TEST(PageFiguresTest, AFigureThatIsRoundedToTheNextUnitHasIt) {
+  EXPECT_EQ(EvaluateOnPage(json(),
+                           "[testbed.time(999.6), testbed.time(0.9996), testbed.bytes(1048575),"
+                           " testbed.decimalBytes(999999), testbed.short(999.7),"
+                           " testbed.time(999.4), testbed.bytes(1023), testbed.time(0.5)]"
+                           ".join('; ');"),
+            "1 ms; 1 µs; 1 MiB; 1 MB; 1,000; 999 µs; 1023 B; 500 ns");
+}
+
 }  // namespace
 }  // namespace testbed
