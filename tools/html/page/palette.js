@@ -142,6 +142,21 @@
     return axis;
   };
 
+  // Returns the height that the legend of these names takes above a plot, in pixels; 0 when it has none. The library breaks
+  // its lines and does not move the plot.
+  testbed.legendHeight = function (names, width) {
+    var lines = 1, used = 0, most = Math.max(200, width - 20);
+    names.forEach(function (name) {
+      var item = name.length * 7 + 48;
+      if (used > 0 && used + item > most) {
+        ++lines;
+        used = 0;
+      }
+      used += item;
+    });
+    return names.length > 1 ? 22 * lines : 0;
+  };
+
   testbed.plotLegend = function (theme, names) {
     return {
       show: names.length > 1, type: 'plain', data: names, top: 0, left: 0, itemWidth: 20, itemHeight: 8, itemGap: 14,

@@ -181,7 +181,8 @@
                           lineStyle: {color: all[i].color, width: 1.7, type: all[i].dash}, itemStyle: {color: all[i].color}, emphasis: {disabled: true}});
     });
     if (option.series.length === 0) return null;
-    option.grid = {left: narrow ? 46 : 62, right: narrow ? 10 : 20, top: 40, bottom: 46};
+    var above = testbed.legendHeight(names, width);
+    option.grid = {left: narrow ? 46 : 62, right: narrow ? 10 : 20, top: 18 + above, bottom: 46};
     option.xAxis = testbed.plotAxis(theme, {type: 'value', min: 0, max: 'dataMax', splitLine: {show: false}, name: 'seconds', nameLocation: 'middle', nameGap: 28,
                                             axisLabel: {formatter: testbed.axis}});
     option.yAxis = testbed.plotAxis(theme, {type: 'value', min: 0, axisLabel: {formatter: testbed.axis}});
@@ -195,6 +196,6 @@
         return first;
       }).map(function (one) { return one.marker + testbed.escape(one.seriesName) + '&ensp;<b>' + testbed.short(one.value[1]) + '/s</b>'; }).join('<br>');
     };
-    return {option: option, height: 280};
+    return {option: option, height: 258 + above};
   };
 })(testbed);

@@ -142,9 +142,9 @@
       });
       if (logY && curve.points.some(function (p) { return p.half > 0; })) option.series.push(whiskers(curve, look, point));
     });
-    var rows = Math.ceil(testbed.sum(curves, function (c) { return c.name.length * 7 + 48; }) / Math.max(200, width - 20));
-    option.legend = testbed.plotLegend(theme, curves.map(function (c) { return c.name; }));
-    option.grid = {left: narrow ? 52 : 70, right: narrow ? 12 : 28, top: 34 + (curves.length > 1 ? rows * 22 : 0), bottom: 46};
+    var shown = curves.map(function (c) { return c.name; }), above = testbed.legendHeight(shown, width);
+    option.legend = testbed.plotLegend(theme, shown);
+    option.grid = {left: narrow ? 52 : 70, right: narrow ? 12 : 28, top: 34 + above, bottom: 46};
     var names = {};
     labels.forEach(function (label) { names['$' + testbed.labelNumber(label)] = label; });
     option.xAxis = testbed.plotAxis(theme, category ? {type: 'category', data: labels, boundaryGap: labels.length < 4} : {
@@ -167,7 +167,7 @@
       return testbed.escape(p.seriesName) + '<br>' + testbed.escape(axisName + ' ' + says.label) + '&ensp;<b>' + testbed.short(says.mean) +
           (says.half > 0 ? ' ± ' + testbed.short(says.half) : '') + '</b>';
     };
-    return {option: option, height: 330 + (curves.length > 1 ? rows * 22 : 0)};
+    return {option: option, height: 330 + above};
   };
 
   // Returns the interval of a point as a line through it. On a logarithmic scale a stacked band would be wrong.

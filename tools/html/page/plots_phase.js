@@ -31,13 +31,14 @@
               lineStyle: {color: c.look.color, width: 1.8, type: c.look.dash}, itemStyle: {color: c.look.color},
               emphasis: {disabled: true}};
     });
-    option.grid = {left: narrow ? 52 : 66, right: narrow ? 12 : 28, top: curves.length > 1 ? 40 : 16, bottom: 46};
+    var names = curves.map(function (c) { return c.name; }), above = testbed.legendHeight(names, width);
+    option.grid = {left: narrow ? 52 : 66, right: narrow ? 12 : 28, top: 18 + above, bottom: 46};
     option.xAxis = testbed.plotAxis(theme, {
       type: 'log', logBase: 10, min: 1, max: most, name: (narrow && allOpen ? 'share not slower' : 'share of operations that were not slower') + (allOpen ? since : ''), nameLocation: 'middle', nameGap: 28,
       axisLabel: {formatter: markName, showMinLabel: true, showMaxLabel: false}
     });
     option.yAxis = testbed.plotAxis(theme, {type: 'log', axisLabel: {formatter: testbed.time}});
-    option.legend = testbed.plotLegend(theme, curves.map(function (c) { return c.name; }));
+    option.legend = testbed.plotLegend(theme, names);
     option.tooltip.trigger = 'axis';
     option.tooltip.formatter = function (p) {
       return p.map(function (one) {
@@ -45,7 +46,7 @@
         return one.marker + testbed.escape(one.seriesName) + '&ensp;' + at + '&ensp;<b>' + testbed.time(one.value[1]) + '</b>';
       }).join('<br>');
     };
-    return {option: option, height: curves.length > 1 ? 340 : 316, marks: marks};
+    return {option: option, height: 318 + above, marks: marks};
   };
 
   // Returns the curves of a phase's operations, or of those with a name.
@@ -131,7 +132,8 @@
     counted.forEach(function (c) { c.values = c.values.slice(0, last).concat(testbed.sum(c.values.slice(last))); });
     var names = [];
     for (var i = 0; i <= last; ++i) names.push(i === last ? i + ' or more' : String(i));
-    option.grid = {left: narrow ? 46 : 62, right: narrow ? 10 : 20, top: 40, bottom: 46};
+    var shown = counted.map(function (c) { return c.name; }), above = Math.max(22, testbed.legendHeight(shown, width));
+    option.grid = {left: narrow ? 46 : 62, right: narrow ? 10 : 20, top: 18 + above, bottom: 46};
     option.xAxis = testbed.plotAxis(theme, {type: 'category', data: names, name: 'reads of one operation', nameLocation: 'middle', nameGap: 28,
                                             splitLine: {show: false}});
     option.yAxis = testbed.plotAxis(theme, {type: 'value', min: 0, splitNumber: 4, axisLabel: {formatter: function (v) { return testbed.short(v) + ' %'; }}});
@@ -140,7 +142,7 @@
       return {name: c.name, type: 'bar', barMaxWidth: 36, barGap: '8%', itemStyle: {color: look.color}, emphasis: {disabled: true},
               data: c.values.slice(0, last + 1).map(function (n) { return {value: 100 * n / c.all, count: n}; })};
     });
-    option.legend = testbed.plotLegend(theme, counted.map(function (c) { return c.name; }));
+    option.legend = testbed.plotLegend(theme, shown);
     option.legend.show = true;
     option.tooltip.trigger = 'axis';
     option.tooltip.axisPointer = {type: 'shadow'};
@@ -149,6 +151,6 @@
         return one.marker + testbed.escape(one.seriesName) + '&ensp;<b>' + testbed.short(one.value) + ' %</b> (' + testbed.count(one.data.count) + ')';
       }).join('<br>');
     };
-    return {option: option, height: 280};
+    return {option: option, height: 258 + above};
   };
 })(testbed);

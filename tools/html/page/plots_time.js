@@ -253,7 +253,8 @@
     var known = memoryParts.filter(function (part) { return series[part[0]]; }), order = known.map(function (part) { return part[1]; });
     known.forEach(function (part) { memory[part[1]] = series[part[0]]; });
     var option = testbed.basePlot(theme), limit = (phase.memory || {}).limit;
-    option.grid = [grid(40, 200, narrow)];
+    var above = testbed.legendHeight(order, width);
+    option.grid = [grid(18 + above, 200, narrow)];
     option.xAxis = testbed.plotAxis(theme, {type: 'value', min: 0, max: 'dataMax', splitLine: {show: false}, name: 'seconds',
                                             nameLocation: 'middle', nameGap: 26, axisLabel: {formatter: testbed.axis}});
     var most = Math.max(limit || 0, Math.max.apply(null, series.end_seconds.map(function (end, i) {
@@ -278,6 +279,6 @@
         return one.marker + testbed.escape(one.seriesName) + '&ensp;<b>' + testbed.bytes(one.value[1]) + '</b>';
       }).join('<br>');
     };
-    return {option: option, height: 290};
+    return {option: option, height: 268 + above};
   };
 })(testbed);

@@ -180,6 +180,22 @@ TEST(PageFiguresTest, AFigureOfManyDigitsIsShown) {
   EXPECT_EQ(page("testbed.short(123456789012345680);"), "123,456,789,012,345,680");
 }
 
+// On a phone the names of two files, and on any screen those of eight, lay on the curves.
+TEST(PageFiguresTest, ALegendOfSeveralLinesStandsAboveThePlot) {
+  const auto places = [](int curves, const std::string& name) {
+    const json data = {{"curves", curves}, {"name", name}};
+    return EvaluateOnPage(data,
+                          "var theme = testbed.theme('light'), all = [];"
+                          "for (var i = 0; i < data.curves; ++i) all.push({name: data.name + i,"
+                          "  curve: [[0.5, 1], [1, 2]], look: testbed.look(i, theme)});"
+                          "var plot = testbed.latencyPlot(all, theme, 420);"
+                          "plot.option.grid.top + ' of ' + plot.height;");
+  };
+  EXPECT_EQ(places(1, "btree"), "18 of 318");
+  EXPECT_EQ(places(2, "btree"), "40 of 340");
+  EXPECT_EQ(places(8, std::string(41, 'x')), "194 of 494") << "eight lines";
+}
+
 // They were 1000 µs, 1000 ns, 1024 KiB, 1000 kB, and 1000 beside 1,001.
 TEST(PageFiguresTest, AFigureThatIsRoundedToTheNextUnitHasIt) {
   EXPECT_EQ(EvaluateOnPage(json(),
