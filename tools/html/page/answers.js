@@ -255,6 +255,9 @@
 
   function quoted(word) { return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'"; }
 
+  // Returns the command that makes a page of a file.
+  testbed.pageCommand = function (file) { return 'testbed report ' + quoted(testbed.line(file)) + ' --html run.html'; };
+
   // Returns the commands that repeat the runs of a document, each on a line. Of a cell that shared its database the
   // first one loads that.
   testbed.commandLines = function (document) {

@@ -132,7 +132,7 @@
 
   function inflight(i, run, experiment) {
     return h('p', {class: 'note'}, `The document of this run is not on the page, which would be too large. It is ${line(experiment.directory)}/${line(run.file)}; `,
-             h('code', {}, `testbed report '${line(experiment.directory)}/${line(run.file)}' --html run.html`), ' shows it.');
+             h('code', {}, testbed.pageCommand(`${experiment.directory}/${run.file}`)), ' shows it.');
   }
 
   // Returns the view of a cell with its runs, which links to the cell lead to.

@@ -180,6 +180,14 @@ TEST(PageFiguresTest, AFigureOfManyDigitsIsShown) {
   EXPECT_EQ(page("testbed.short(123456789012345680);"), "123,456,789,012,345,680");
 }
 
+// The name stood between quotes, which one in it ended.
+TEST(PageFiguresTest, TheCommandForAFileIsOneThatAShellReads) {
+  EXPECT_EQ(EvaluateOnPage(json(), "testbed.pageCommand('bob\\'s results/cells/a.json');"),
+            R"(testbed report 'bob'\''s results/cells/a.json' --html run.html)");
+  EXPECT_EQ(EvaluateOnPage(json(), "testbed.pageCommand('results/cells/io=direct.json');"),
+            "testbed report results/cells/io=direct.json --html run.html");
+}
+
 // On a phone the names of two files, and on any screen those of eight, lay on the curves.
 TEST(PageFiguresTest, ALegendOfSeveralLinesStandsAboveThePlot) {
   const auto places = [](int curves, const std::string& name) {
