@@ -81,6 +81,12 @@ class Dataset {
   // for each further row.
   uint64_t key_bytes() const { return key_bytes_; }
   uint64_t value_bytes() const { return value_bytes_; }
+  // Returns about the bytes of all values, and the same with every seed: random sizes count with
+  // their mean.
+  uint64_t expected_value_bytes() const {
+    return options_.value_sizes == ValueSizes::kUniform ? options_.rows * options_.value_size
+                                                        : value_bytes_;
+  }
   // Returns the bytes of the row's value, and of the largest one. A row that was inserted after the
   // load has a size, too.
   size_t ValueSize(uint64_t row) const {

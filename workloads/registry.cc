@@ -40,7 +40,7 @@ uint64_t DataBytes(const std::vector<std::string>& workloads,
   for (const std::string& name : workloads) {
     bytes += FindWorkload(name).make(dataset, options)->AddedBytes();
   }
-  return bytes != 0 ? bytes : dataset->key_bytes() + dataset->value_bytes();
+  return bytes != 0 ? bytes : dataset->key_bytes() + dataset->expected_value_bytes();
 }
 
 void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows) {

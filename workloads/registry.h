@@ -60,7 +60,8 @@ std::string LoaderText(const WorkloadInfo& info);
 // Returns whether the workload knows the rows that its loader alone makes, so that it takes those
 // of another workload for wrong.
 bool KnowsRowsOfItsLoader(const WorkloadInfo& info);
-// Returns about how many bytes of keys and values a database holds after these workloads.
+// Returns about how many bytes of keys and values a database holds after these workloads. The seed
+// does not change the number: the size of a device that is made for them is a setting of the run.
 uint64_t DataBytes(const std::vector<std::string>& workloads,
                    const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options);
 // Throws Error (kUsage) when one of these workloads, which run in this order, would not find the

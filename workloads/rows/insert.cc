@@ -129,7 +129,8 @@ class Insert : public Workload {
   bool writes() const override { return true; }
   uint64_t AddedBytes() const override {
     const uint64_t entries = dataset_->key_bytes() + Dataset::kAttributeBytes * dataset_->rows();
-    return dataset_->key_bytes() + dataset_->value_bytes() + dataset_->options().indexes * entries;
+    return dataset_->key_bytes() + dataset_->expected_value_bytes() +
+           dataset_->options().indexes * entries;
   }
   void OpenTables(Engine& engine) override { tables_ = OpenDatasetTables(engine, *dataset_); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {

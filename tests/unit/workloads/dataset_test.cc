@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "device/error.h"
 #include "workloads/keys/key_file.h"
+#include "workloads/registry.h"
 
 namespace testbed {
 namespace {
@@ -163,6 +165,18 @@ DatasetOptions Uniform(size_t least, size_t most) {
   options.least_value = least;
   options.most_value = most;
   return options;
+}
+
+// By the bytes that a load adds --scratch auto chooses the size of its device, which is a setting:
+// a history of nights with a seed each began a new series with every night.
+TEST(DatasetTest, ALoadAddsAsManyBytesOfRandomSizesWithEverySeed) {
+  const auto added = [](uint64_t seed) {
+    DatasetOptions options = Uniform(100, 1000);
+    options.seed = seed;
+    return DataBytes({"insert"}, std::make_shared<const Dataset>(options), {});
+  };
+  EXPECT_EQ(added(1), 5000u * (16 + 550));
+  EXPECT_EQ(added(2), added(1));
 }
 
 TEST(DatasetTest, EachRowHasASizeOfItsOwnFromTheLeastToTheMost) {
