@@ -66,6 +66,14 @@ HistoryEntry ReadEntry(const std::string& path) {
   }
 }
 
+void WriteEntry(const std::string& path, const HistoryEntry& entry) {
+  const json stored = {{"schema", kSchema},
+                       {"branch", entry.branch},
+                       {"commit", entry.commit},
+                       {"document", entry.document}};
+  ReplaceFile(path, JsonText(stored) + "\n");
+}
+
 // Returns the name of the entry's file. Throws Error (kUsage) when it has no place in a history.
 std::string NameFor(const HistoryEntry& entry) {
   CheckName("--branch", entry.branch);
@@ -117,12 +125,16 @@ void HistoryStore::Add(const std::vector<HistoryEntry>& entries) const {
     names.push_back(name);
   }
   MakeOutputDirectory("--store", directory_);
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const json stored = {{"schema", kSchema},
-                         {"branch", entries[i].branch},
-                         {"commit", entries[i].commit},
-                         {"document", entries[i].document}};
-    ReplaceFile(directory_ + "/" + names[i], JsonText(stored) + "\n");
+  size_t written = 0;
+  try {
+    for (; written < entries.size(); ++written) {
+      WriteEntry(directory_ + "/" + names[written], entries[written]);
+    }
+  } catch (...) {
+    // The same command is refused while the store has some of its results.
+    std::error_code ignored;
+    while (written > 0) fs::remove(directory_ + "/" + names[--written], ignored);
+    throw;
   }
 }
 

@@ -40,7 +40,7 @@ class HistoryStore {
   // Throws Error (kUsage) for a branch or commit that is no name, for a result that does not tell
   // when it was measured, for one that the store has already or that is given twice, and when the
   // directory cannot be made or is another user's link; Error (kIo) when an entry cannot be
-  // written.
+  // written: then those before it are removed again.
   void Add(const std::vector<HistoryEntry>& entries) const;
 
   // Returns the entries of a branch by the time that they began. Throws Error (kUsage) when there
