@@ -56,6 +56,16 @@ json TableJson(const ResultSet& results, const TableSpec& spec) {
           {"published", spec.published}};
 }
 
+// Puts the document of a cell into the page, and returns its place there. A page needs more of a
+// document than the tables do, so the cell may turn out to be damaged.
+size_t PackCell(const std::string& file, const ResultsDir& dir, const Cell& cell, PageData* data) {
+  try {
+    return data->PackDocument(file, dir.ReadCell(cell));
+  } catch (const json::exception& e) {
+    throw dir.Damaged(cell, JsonErrorText(e));
+  }
+}
+
 // Returns the cell's finished rounds, each with its file and the place of its document.
 json RunsJson(const ResultSet& results, size_t i, const ResultsDir& dir, PageData* data) {
   json runs = json::array();
@@ -65,7 +75,7 @@ json RunsJson(const ResultSet& results, size_t i, const ResultsDir& dir, PageDat
     cell.round = round;
     const std::string file = dir.CellFile(cell);
     json packed;
-    if (data->HasRoom()) packed = data->PackDocument(file, dir.ReadCell(cell));
+    if (data->HasRoom()) packed = PackCell(file, dir, cell, data);
     runs.push_back({{"round", round},
                     {"file", std::filesystem::path(file).lexically_relative(dir.path()).string()},
                     {"packed", std::move(packed)}});

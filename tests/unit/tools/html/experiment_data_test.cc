@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "device/error.h"
 #include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results_dir.h"
 #include "tools/experiment/sweep/sweep.h"
@@ -232,6 +233,26 @@ TEST_F(ExperimentDataTest, RunsThatAreMissingOrFailedAlarm) {
   EXPECT_THAT(Confidence(), Each(Not(HasSubstr("not run yet"))));
   Write("null", {.error = "the disk is full"});
   EXPECT_THAT(Confidence(), Contains("! failed: engine=null: the disk is full"));
+}
+
+// The page ended with what a library says of a field, without the cell or its file.
+TEST_F(ExperimentDataTest, ACellThatThePageCannotReadIsNamed) {
+  Write("btree", {});
+  Write("null", {});
+  const Cell& cell = cells_[0];
+  json document = dir_.ReadCell(cell);
+  const json operation = {{"name", "insert"}, {"latency_us", {{"p99", 9}}}, {"count", 1000}};
+  document["runs"][0]["phases"][0]["operations"] = json::array({operation});
+  document["runs"][0]["phases"][0]["operations"][0]["latency_ns_histogram"] = json::array();
+  dir_.WriteCell(cell, document);
+  try {
+    Data();
+    ADD_FAILURE() << "a latency without its maximum is shown";
+  } catch (const Error& e) {
+    const std::string named = "cell \"" + cell.name + "\", round " + std::to_string(cell.round);
+    EXPECT_THAT(e.what(), HasSubstr(named));
+    EXPECT_THAT(e.what(), HasSubstr("are damaged"));
+  }
 }
 
 }  // namespace
