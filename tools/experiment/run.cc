@@ -55,6 +55,7 @@ class ExperimentRun {
   bool Do(Cell* cell, std::string* dir);
   RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
   bool HasLoad(const std::string& key) const;
+  void KeepLoad(const Cell& cell, const std::string& dir, const json& document) const;
   std::string KeyOfLoad(const Cell& cell, std::optional<Claim>* claim) const;
   bool Load(const Cell& cell, const std::string& dir);
   bool One(const Cell& cell, const std::string& dir);
@@ -211,10 +212,32 @@ bool ExperimentRun::Run(const Cell& cell, const RunOptions& run,
   return !document->value("partial", false);
 }
 
-// Returns whether the database of the load is there, and the document of its making.
+// The member of a database's record that names the run which loaded the database (NameOfRun).
+constexpr char kLoadRun[] = "load_run";
+
+// Returns what tells the run of a document from others: its host, and when it began.
+json NameOfRun(const json& document) {
+  return {{"host", document.value("host", json())}, {"started", document.value("started", json())}};
+}
+
+// Returns whether the database of the load is there, and the document of its making. A process that
+// ends between the two leaves a database without a document, and that of another process, which has
+// made a load of this key meanwhile, does not tell of it.
 bool ExperimentRun::HasLoad(const std::string& key) const {
   const std::optional<json> record = ReadRecord(base_ + "/" + key);
-  return record && record->value("loaded", false) && results_.ReadLoad(key).is_object();
+  if (!record || !record->value("loaded", false)) return false;
+  const json document = results_.ReadLoad(key);
+  return document.is_object() && record->value(kLoadRun, json()) == NameOfRun(document);
+}
+
+// Writes the document of the load in `dir`, and notes in the record of its database that the two
+// belong together.
+void ExperimentRun::KeepLoad(const Cell& cell, const std::string& dir, const json& document) const {
+  results_.WriteLoad(cell.load_key, document);
+  std::optional<json> record = ReadRecord(dir);
+  if (!record) return;
+  (*record)[kLoadRun] = NameOfRun(document);
+  WriteRecord(dir, *record);
 }
 
 // Returns the key of the load that the cell runs on: the plan's or, when finished cells were
@@ -258,7 +281,7 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
     return false;
   }
   NoteScratch(cell, &document);
-  results_.WriteLoad(cell.load_key, document);
+  KeepLoad(cell, dir, document);
   loaded_ = cell.load_key;
   return true;
 }

@@ -133,6 +133,32 @@ TEST_F(CellsTest, ALoadThatAnotherProcessMakesNowKeepsItsKey) {
   EXPECT_EQ(FilesIn("o/claims") + FilesIn("o/databases"), 0u);
 }
 
+// A process may end when its database is loaded and the document of the load is not written yet.
+// When it went on with the cell, and another host had made a load of the same key meanwhile, the
+// cell had the figures of the other host's load.
+TEST_F(CellsTest, ADatabaseIsNotTakenForTheOneThatTheDocumentOfAnotherLoadTellsOf) {
+  WriteSweep(0.2);
+  const std::string key = Keys("experiment cells sweep.toml --rounds 1", "page-size=4k").at(0);
+  const std::string run = "experiment run sweep.toml --rounds 1 --out o --keep-databases --cell " +
+                          key + kNoChecks;
+  ASSERT_EQ(Run(run).code, 0);
+  const std::string load = Json("o/cells/" + key + ".json")["cell"]["load"];
+  const std::string file = "o/loads/" + load + ".json";
+  const auto load_of_cell = [&] {
+    std::filesystem::remove(directory_ / "o/cells" / (key + ".json"));
+    const CommandResult again = Run(run);
+    EXPECT_EQ(again.code, 0) << again.err;
+    return Json("o/cells/" + key + ".json")["cell"]["load"].get<std::string>();
+  };
+  EXPECT_EQ(load_of_cell(), load) << "the database that is there is not loaded again";
+  nlohmann::json other = Json(file);
+  other["host"] = "n2";
+  std::ofstream(directory_ / file) << other.dump(1) << "\n";
+  EXPECT_EQ(load_of_cell(), load + ".2");
+  EXPECT_EQ(Json(file)["host"], "n2");
+  EXPECT_EQ(load_of_cell(), load + ".2");
+}
+
 // Another host may run the block that this one had loaded a database for.
 TEST_F(CellsTest, ADatabaseOfAnInterruptedBlockIsRemovedByTheNextBlock) {
   WriteSweep(3, 2);
