@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "device/error.h"
-#include "device/lower_case.h"
 #include "tools/experiment/cluster/host_check.h"
 #include "tools/experiment/cluster/parallel.h"
 #include "tools/experiment/cluster/slurm.h"
@@ -47,23 +46,12 @@ void CheckSbatch(const std::string& option) {
   }
 }
 
-// Returns the name of the host that ssh knows as `login`: n1.lab of me@N1.lab.
-std::string HostOfLogin(const std::string& login) {
-  return LowerCase(login.substr(login.rfind('@') + 1));
-}
-
-// Returns whether two names are those of one host: they are the same, or one is the other without
-// its domain.
-bool IsOneHost(const std::string& a, const std::string& b) {
-  return a == b || a.starts_with(b + ".") || b.starts_with(a + ".");
-}
-
 // GNU parallel takes two names of a host for two hosts. The blocks of both would run there at once,
 // and each would slow the other down.
 void CheckHosts(const std::string& on, const std::vector<std::string>& logins) {
   for (size_t i = 0; i < logins.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
-      if (!IsOneHost(HostOfLogin(logins[k]), HostOfLogin(logins[i]))) continue;
+      if (!IsOneHost(logins[k], logins[i])) continue;
       throw Error(Error::kUsage, fmt::format("--on {} names host {} twice; give each host once", on,
                                              HostOfLogin(logins[i])));
     }

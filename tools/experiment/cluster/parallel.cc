@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "device/os/child_process.h"
 #include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/results_dir.h"
@@ -27,10 +28,26 @@ namespace {
 // path.
 constexpr char kPlace[] = "@block@";
 
-// Returns whether a host that ssh knows as `login` ("me@n1.lab") calls itself `host` ("n1").
-bool IsHost(const std::string& login, const std::string& host) {
-  const std::string name = login.substr(login.rfind('@') + 1);
-  return name == host || name.substr(0, name.find('.')) == host.substr(0, host.find('.'));
+// Returns the host's name without its domain: n1 of me@N1.lab.
+std::string ShortNameOf(const std::string& login) {
+  const std::string name = HostOfLogin(login);
+  return name.substr(0, name.find('.'));
+}
+
+// Returns the logins that lead to none of the refused hosts, which have the names that they call
+// themselves. A host may call itself by another domain than ssh does. So where no login is its
+// name, the name without the domain counts.
+std::vector<std::string> NotRefused(const std::vector<std::string>& logins,
+                                    const std::set<std::string>& refused) {
+  std::vector<std::string> fit = logins;
+  for (const std::string& host : refused) {
+    const auto is_it = [&](const std::string& login) { return IsOneHost(login, host); };
+    const bool is_named = std::any_of(logins.begin(), logins.end(), is_it);
+    std::erase_if(fit, [&](const std::string& login) {
+      return is_named ? is_it(login) : ShortNameOf(login) == ShortNameOf(host);
+    });
+  }
+  return fit;
 }
 
 // Returns the command of a task. sshd begins in the home directory of the user. The task goes to
@@ -59,6 +76,15 @@ std::string CommandOfTask(const std::vector<std::string>& command) {
 
 }  // namespace
 
+std::string HostOfLogin(const std::string& login) {
+  return LowerCase(login.substr(login.rfind('@') + 1));
+}
+
+bool IsOneHost(const std::string& a, const std::string& b) {
+  const std::string one = HostOfLogin(a), other = HostOfLogin(b);
+  return one == other || one.starts_with(other + ".") || other.starts_with(one + ".");
+}
+
 ParallelLauncher::ParallelLauncher(std::string out, std::vector<std::string> hosts)
     : out_(std::move(out)), hosts_(std::move(hosts)) {
   const std::optional<std::string> path = FindProgram("parallel");
@@ -76,12 +102,7 @@ ParallelLauncher::~ParallelLauncher() {
 void ParallelLauncher::Start(const std::vector<std::string>& command,
                              const std::vector<std::string>& blocks,
                              const std::set<std::string>& refused) {
-  std::vector<std::string> fit;
-  for (const std::string& login : hosts_) {
-    const bool is_refused = std::any_of(refused.begin(), refused.end(),
-                                        [&](const auto& host) { return IsHost(login, host); });
-    if (!is_refused) fit.push_back(login);
-  }
+  const std::vector<std::string> fit = NotRefused(hosts_, refused);
   if (fit.empty()) throw Error(Error::kRun, "every host that --on names was refused; see above");
   log_ = fmt::format("{}/logs/{}_0.txt", out_, ::getpid());
   WriteOutputFile(

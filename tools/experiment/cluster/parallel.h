@@ -36,6 +36,12 @@ class ParallelLauncher : public Launcher {
   pid_t child_ = -1;
 };
 
+// Returns the name of the host that ssh knows as `login`: n1.lab of me@N1.lab.
+std::string HostOfLogin(const std::string& login);
+// Returns whether two logins, or names of hosts, are those of one host: the names are the same, or
+// one is the other without its domain.
+bool IsOneHost(const std::string& a, const std::string& b);
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_EXPERIMENT_CLUSTER_PARALLEL_H_

@@ -278,6 +278,34 @@ TEST(ParallelLauncherTest, TheClaimOfADeadProcessIsNoBlockThatRuns) {
   std::filesystem::remove_all(directory);
 }
 
+// A refused host was known by the first part of its name alone, in the case in which it was given:
+// with n.east all hosts called n got no blocks, and N1 went on getting them.
+TEST(ParallelLauncherTest, ARefusedHostIsTheOneOfItsDomainInWhateverCase) {
+  std::string directory = std::filesystem::current_path() / "parallel_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  std::filesystem::create_directory(directory + "/logs");
+  std::ofstream(directory + "/parallel") << "#!/bin/sh\nexit 0\n";
+  std::filesystem::permissions(directory + "/parallel", std::filesystem::perms::owner_all);
+  const FirstOnPath first(directory);
+  // Returns the hosts that get blocks, by what the log says.
+  const auto fit = [&](const std::vector<std::string>& hosts, const std::string& refused) {
+    ParallelLauncher launcher(directory, hosts);
+    launcher.Start({"testbed"}, {"round-1"}, {refused});
+    std::ifstream log(launcher.LogOf("round-1"));
+    std::string line;
+    std::getline(log, line);
+    while (!launcher.Look().none()) ::usleep(1000);
+    return line.substr(line.find(", on ") + 5);
+  };
+  EXPECT_EQ(fit({"n.east", "n.west"}, "n.east"), "n.west");
+  EXPECT_EQ(fit({"N1", "n2"}, "n1"), "n2");
+  EXPECT_EQ(fit({"me@N1.lab", "n2.lab"}, "n1"), "n2.lab");
+  EXPECT_EQ(fit({"n1", "n10"}, "n1.lab"), "n10");
+  EXPECT_EQ(fit({"n1.lab", "n2.lab"}, "n1.internal"), "n2.lab") << "another domain than ssh's";
+  EXPECT_THAT(ErrorOf([&] { fit({"n1"}, "N1.lab"); }), HasSubstr("every host that --on names"));
+  std::filesystem::remove_all(directory);
+}
+
 TEST(SlurmTest, SqueueTellsTasks) {
   std::vector<std::string> ids;
   const ClusterTasks tasks = TasksOfSqueue(
