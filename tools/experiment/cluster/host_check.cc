@@ -36,8 +36,12 @@ uint64_t ThrottleCount() {
   return sum;
 }
 
+// The file that has the kind of the first host (FirstOf).
+constexpr char kFirst[] = "first";
+
 std::string HostFile(const std::string& out, const std::string& host) {
-  return fmt::format("{}/hosts/{}.json", out, host);
+  // A host may have that name. It must not put its own kind in place of the first host's.
+  return fmt::format("{}/hosts/{}{}.json", out, host, host == kFirst ? ".host" : "");
 }
 
 // The file of a refusal stays when a later check of the host finds it fit (ForgetRefusals).
@@ -64,7 +68,7 @@ std::vector<json> ReadHosts(const std::string& out) {
 // Returns the facts of the first host that passed the checks, whose kind all hosts of these results
 // must have. They are `mine` when no host was before this one.
 json FirstOf(const std::string& out, const json& mine) {
-  const std::string file = out + "/hosts/first.json";
+  const std::string file = fmt::format("{}/hosts/{}.json", out, kFirst);
   const std::string whole = HostFile(out, NodeName());
   if (!IsThere(file)) (void)LinkFile(whole, file);  // when another host was first, it decides
   const json first = ReadHost(file);

@@ -93,6 +93,26 @@ TEST(HostCheckTest, ARefusalIsKnownUntilItIsForgotten) {
   std::filesystem::remove_all(out);
 }
 
+// The file of a host called "first" was that of the first host: it was of its own kind.
+TEST(HostCheckTest, AHostCalledFirstIsNotTheOneThatDecidesTheKind) {
+  std::string out = testing::TempDir() + "host_check_XXXXXX";
+  ASSERT_NE(::mkdtemp(out.data()), nullptr);
+  std::filesystem::create_directory(out + "/hosts");
+  const std::string first =
+      R"({"schema": "testbed-host/1", "host": "n0", "kind": {"kernel": "2"}})";
+  std::ofstream(out + "/hosts/first.json") << first;
+  ::setenv("SLURMD_NODENAME", "first", 1);
+  EXPECT_THAT(WhyRefused(out, out, {.load = false, .throttle = false, .kind = true}),
+              HasSubstr("another kind than n0"));
+  ::unsetenv("SLURMD_NODENAME");
+  EXPECT_EQ(ReadSmallFile(out + "/hosts/first.json").value_or(""), first);
+  EXPECT_EQ(RefusedHosts(out).count("first"), 1u);
+  ForgetRefusals(out);
+  EXPECT_TRUE(RefusedHosts(out).empty());
+  EXPECT_EQ(ReadSmallFile(out + "/hosts/first.json").value_or(""), first);
+  std::filesystem::remove_all(out);
+}
+
 TEST(HostCheckTest, ListsOfChecks) {
   EXPECT_TRUE(ParseHostChecks("load,kind").kind);
   EXPECT_FALSE(ParseHostChecks("load,kind").throttle);
