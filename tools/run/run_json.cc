@@ -158,6 +158,7 @@ json TasksJson(const std::vector<TaskFigures>& tasks) {
   json all = json::array();
   for (const TaskFigures& task : tasks) {
     const std::optional<double>& foreign = task.foreign_cpu_share;
+    const std::optional<double>& steal = task.steal_share;
     const int64_t drift_ns = task.clock_after.ns - task.clock_before.ns;
     all.push_back({{"task", task.task},
                    {"host", task.host},
@@ -168,6 +169,7 @@ json TasksJson(const std::vector<TaskFigures>& tasks) {
                    {"unanswered", task.unanswered},
                    {"latency_us", LatencyJson(task.latency, task.count)},
                    {"foreign_cpu_share", foreign ? json(*foreign) : json()},
+                   {"steal_share", steal ? json(*steal) : json()},
                    {"clock_before", ClockJson(task.clock_before)},
                    {"clock_after", ClockJson(task.clock_after)},
                    {"drift_us", static_cast<double>(drift_ns) / 1000},

@@ -79,6 +79,7 @@ TaskFigures FiguresOf(const PhaseRecord& phase, int task, const TaskClocks& cloc
   figures.unanswered = result.unanswered();
   for (const PhaseResult::Op& op : result.ops) figures.latency.Add(op.latency);
   figures.foreign_cpu_share = phase.foreign_cpu_share;
+  figures.steal_share = phase.steal_share;
   figures.clock_before = clocks.before[at];
   figures.clock_after = clocks.after[at];
   figures.late_ns = result.began_ns - clocks.before[at].ns - clocks.start_ns;

@@ -1,6 +1,7 @@
 #include "tools/run/tasks/task_result.h"
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "device/error.h"
@@ -19,6 +20,12 @@ HistogramCounts HistogramFrom(const json& j) {
   h.AddBuckets(j.at("buckets").get<std::vector<std::pair<uint64_t, uint64_t>>>(),
                j.at("sum").get<double>(), j.at("max").get<uint64_t>());
   return h;
+}
+
+json ShareJson(const std::optional<double>& share) { return share ? json(*share) : json(); }
+
+std::optional<double> ShareFrom(const json& j) {
+  return j.is_null() ? std::nullopt : std::optional(j.get<double>());
 }
 
 json OpsJson(const PhaseResult& result) {
@@ -195,7 +202,8 @@ PhaseResult ResultFrom(const json& j, const std::vector<OpKind>& kinds) {
 json TaskResultJson(const PhaseRecord& phase) {
   const PhaseResult& result = phase.work->result;
   return {{"threads", phase.work->threads},
-          {"foreign_cpu_share", phase.foreign_cpu_share ? json(*phase.foreign_cpu_share) : json()},
+          {"foreign_cpu_share", ShareJson(phase.foreign_cpu_share)},
+          {"steal_share", ShareJson(phase.steal_share)},
           {"account", AccountOfTask(phase.account)},
           {"seconds", result.seconds},
           {"began_ns", result.began_ns},
@@ -220,8 +228,8 @@ json TaskResultJson(const PhaseRecord& phase) {
 PhaseRecord TaskResultFrom(const json& told, const std::vector<OpKind>& ops) {
   try {
     PhaseRecord phase;
-    const json& foreign = told.at("foreign_cpu_share");
-    if (!foreign.is_null()) phase.foreign_cpu_share = foreign.get<double>();
+    phase.foreign_cpu_share = ShareFrom(told.at("foreign_cpu_share"));
+    phase.steal_share = ShareFrom(told.at("steal_share"));
     phase.account = AccountFrom(told.at("account"));
     PhaseRecord::Work& work = phase.work.emplace();
     work.threads = told.at("threads").get<int>();

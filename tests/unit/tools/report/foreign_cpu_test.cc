@@ -48,6 +48,10 @@ TEST(ForeignCpuTest, OfSeveralTasksTheBusiestHostCounts) {
             "! other programs used up to 31 % of the processors in user mode during mixed: rates "
             "and times are not the engine's alone\n");
   EXPECT_EQ(MostForeignCpu(document["runs"][0]), 0.31);
+  document["runs"][0]["phases"][0]["tasks"][2]["steal_share"] = 0.2;
+  EXPECT_EQ(StealLine(document),
+            "! the hypervisor gave up to 20 % of the processors to other machines during mixed: "
+            "rates and times are not the engine's alone\n");
 }
 
 TEST(ForeignCpuTest, TimeThatTheHypervisorTookHasALineOfItsOwn) {

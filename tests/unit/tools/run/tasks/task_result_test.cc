@@ -28,6 +28,7 @@ PhaseRecord PhaseOf(int task, uint64_t least_ns, std::vector<uint64_t>* all) {
   Random random(static_cast<uint64_t>(task) + 1);
   Histogram seconds[2], reads;
   PhaseRecord phase{.name = "mixed", .kind = PhaseKind::kMeasure, .seconds = 2};
+  phase.steal_share = 0.125 * task;
   PhaseRecord::Work& work = phase.work.emplace();
   work.threads = 2;
   work.ops = {ReadOp(), InsertOp()};
@@ -217,6 +218,7 @@ TEST_F(MergeTasksTest, EachTaskIsToldApart) {
   EXPECT_EQ(tasks[1]["clock_after"]["offset_us"], 8'000'007.0);
   EXPECT_EQ(tasks[1]["drift_us"], 1.0);
   EXPECT_EQ(tasks[0]["began_late_us"], 0);
+  EXPECT_EQ(tasks[2]["steal_share"], 0.25) << "of its host, which may be a virtual machine";
   EXPECT_GT(tasks[2]["latency_us"]["p50"].get<double>(), 6000);
 }
 
@@ -236,8 +238,10 @@ TEST(TaskResultTest, ArrivesAsItWas) {
   result.ended_because = "no row is left";
   result.addresses = {{.name = "n1:1", .threads = 2, .count = 4}};
   phase.foreign_cpu_share = 0.125;
+  phase.steal_share = 0.25;
   const json told = TaskResultJson(phase);
   EXPECT_EQ(TaskResultJson(Sent(phase)), told);
+  EXPECT_EQ(Sent(phase).steal_share, 0.25);
   json damaged = told;
   damaged.erase("ops");
   EXPECT_THROW(TaskResultFrom(damaged, phase.work->ops), Error);
