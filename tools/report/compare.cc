@@ -116,9 +116,13 @@ std::vector<std::string> WithLoad(const json& document, const std::string& loade
 }
 
 // Returns what would measure a document's settings anew in several loads. That is a command, but a
-// phrase in words for an experiment, which has rounds instead, and for a document that does not
-// tell what loaded its database.
+// phrase in words for an experiment, which has rounds instead, for a run of several tasks, and for
+// a document that does not tell what loaded its database.
 std::string CommandForLoads(const json& document) {
+  if (Number(document, "/options/tasks", 1) > 1) {
+    return "there is none, because a run of several tasks (--task) has one load and takes no "
+           "--repeat";
+  }
   std::vector<std::string> words = document.value("command", std::vector<std::string>());
   if (words.empty() || words[0] == "experiment") {
     return "the experiment with --rounds 5";
@@ -151,15 +155,10 @@ std::string SomeCells(const std::vector<std::string>& cells) {
   return fmt::format("{}; and {} more", fmt::join(cells.begin(), end, "; "), cells.end() - end);
 }
 
-const char* JudgementText(Judgement judgement) {
-  if (judgement == Judgement::kHolds) return "holds";
-  return judgement == Judgement::kDoesNotHold ? "does not hold" : "cannot be told";
-}
-
 std::string ConditionLine(const JudgedCondition& judged) {
   const bool named = judged.judgement != Judgement::kDoesNotHold && !judged.cells.empty();
   return fmt::format("{}: {}{}{}\n", ConditionText(judged.condition),
-                     JudgementText(judged.judgement), named ? " in " : "",
+                     JudgementWords(judged.judgement), named ? " in " : "",
                      named ? SomeCells(judged.cells) : "");
 }
 
@@ -453,7 +452,7 @@ json ComparisonJson(const CellComparison& comparison, const std::string& first_f
   }
   for (const JudgedCondition& judged : comparison.conditions) {
     conditions.push_back({{"condition", ConditionText(judged.condition)},
-                          {"judgement", JudgementText(judged.judgement)},
+                          {"judgement", JudgementWords(judged.judgement)},
                           {"cells", judged.cells}});
   }
   return {{"schema", "testbed-compare/1"},

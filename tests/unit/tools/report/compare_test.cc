@@ -191,6 +191,12 @@ TEST(CompareDocumentsTest, OneLoadTellsNothingAndTheCommandThatCouldIsNamed) {
   reused["options"]["workload"] = {"replay"};
   EXPECT_THAT(ComparisonText(CompareDocuments(reused, many, settings)),
               HasSubstr("do not tell which workload loaded it\n"));
+  // Its command with --repeat is refused.
+  json tasks = one;
+  tasks["command"] = {"--engine", "mysql", "--task", "0/3"};
+  tasks["options"]["tasks"] = 3;
+  EXPECT_THAT(ComparisonText(CompareDocuments(tasks, tasks, settings)),
+              HasSubstr("first: there is none, because a run of several tasks (--task)"));
   // Several runs on one load must not count as several loads.
   json runs = Document({100, 101, 99, 100});
   for (json& run : runs["runs"]) run["load"] = 0;
