@@ -65,6 +65,10 @@ std::optional<double> ForeignCpuShare(const CpuUse& before, const CpuUse& after,
                  before, after, cpus);
 }
 
+std::optional<double> OwnCpuShare(const CpuUse& before, const CpuUse& after, int64_t cpus) {
+  return ShareOf(after.own_user_seconds - before.own_user_seconds, before, after, cpus);
+}
+
 std::optional<double> StealShare(const CpuUse& before, const CpuUse& after, int64_t cpus) {
   return ShareOf(after.steal_seconds - before.steal_seconds, before, after, cpus);
 }

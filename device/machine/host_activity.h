@@ -35,10 +35,11 @@ struct CpuUse {
 CpuUse ReadCpuUse(const std::string& root = "");
 
 // ForeignCpuShare returns the share of `cpus` processors, 0 to 1, that other programs used in user
-// mode between two readings; StealShare returns the share that the hypervisor took. Both return
-// nothing when /proc does not tell, and when the readings are less than 0.2 seconds apart, for
-// which a tick of /proc/stat (10 ms) is too coarse.
+// mode between two readings; OwnCpuShare returns the share that this run used so, and StealShare
+// the one that the hypervisor took. All return nothing when /proc does not tell, and when the
+// readings are less than 0.2 seconds apart, for which a tick of /proc/stat (10 ms) is too coarse.
 std::optional<double> ForeignCpuShare(const CpuUse& before, const CpuUse& after, int64_t cpus);
+std::optional<double> OwnCpuShare(const CpuUse& before, const CpuUse& after, int64_t cpus);
 std::optional<double> StealShare(const CpuUse& before, const CpuUse& after, int64_t cpus);
 
 // Returns the bytes of this process that are in memory now, as ps shows them (RSS).

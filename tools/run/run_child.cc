@@ -43,6 +43,7 @@ using nlohmann::json;
 void NoteProcessors(const CpuUse& before, const CpuUse& after, PhaseRecord* phase) {
   const int64_t cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   phase->foreign_cpu_share = ForeignCpuShare(before, after, cpus);
+  phase->own_cpu_share = OwnCpuShare(before, after, cpus);
   phase->steal_share = StealShare(before, after, cpus);
 }
 

@@ -63,9 +63,9 @@ struct PhaseRecord {
   std::string name;
   PhaseKind kind = PhaseKind::kMeasure;
   double seconds = 0;
-  // The shares of all processors that other programs took in user mode, and that the hypervisor
-  // took; nothing when not known.
-  std::optional<double> foreign_cpu_share, steal_share;
+  // The shares of all processors that other programs and that the run took in user mode, and that
+  // the hypervisor took; nothing when not known.
+  std::optional<double> foreign_cpu_share, own_cpu_share, steal_share;
   std::optional<Work> work;
   std::vector<TaskFigures> tasks = {};  // each task of a run of several, in order
   std::optional<CountedRows> counted;

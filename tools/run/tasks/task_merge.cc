@@ -86,6 +86,22 @@ TaskFigures FiguresOf(const PhaseRecord& phase, int task, const TaskClocks& cloc
   return figures;
 }
 
+// Takes out of the share of other programs on a task's host what the run's other tasks used there.
+void LeaveOutOwnTasks(const std::vector<PhaseRecord>& others, PhaseRecord* phase) {
+  std::vector<TaskFigures>& tasks = phase->tasks;
+  for (TaskFigures& task : tasks) {
+    if (!task.foreign_cpu_share || !(task.seconds > 0)) continue;
+    double own = 0;  // shares of the processors, times the seconds for which they were used
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      if (&tasks[i] == &task || tasks[i].host != task.host) continue;
+      const PhaseRecord& other = i == 0 ? *phase : others[i - 1];
+      own += other.own_cpu_share.value_or(0) * tasks[i].seconds;
+    }
+    task.foreign_cpu_share = std::max(0.0, *task.foreign_cpu_share - own / task.seconds);
+  }
+  phase->foreign_cpu_share = tasks[0].foreign_cpu_share;
+}
+
 }  // namespace
 
 void MergeTasks(const std::vector<PhaseRecord>& others, const TaskClocks& clocks,
@@ -97,6 +113,7 @@ void MergeTasks(const std::vector<PhaseRecord>& others, const TaskClocks& clocks
   for (size_t i = 0; i < others.size(); ++i) {
     phase->tasks.push_back(FiguresOf(others[i], static_cast<int>(i) + 1, clocks));
   }
+  LeaveOutOwnTasks(others, phase);
   // The phase lasts from the first client's begin to the last one's end, by the clock of task 0.
   int64_t begin = INT64_MAX, end = INT64_MIN;
   std::vector<int64_t> began;

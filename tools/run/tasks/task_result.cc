@@ -203,6 +203,7 @@ json TaskResultJson(const PhaseRecord& phase) {
   const PhaseResult& result = phase.work->result;
   return {{"threads", phase.work->threads},
           {"foreign_cpu_share", ShareJson(phase.foreign_cpu_share)},
+          {"own_cpu_share", ShareJson(phase.own_cpu_share)},
           {"steal_share", ShareJson(phase.steal_share)},
           {"account", AccountOfTask(phase.account)},
           {"seconds", result.seconds},
@@ -229,6 +230,7 @@ PhaseRecord TaskResultFrom(const json& told, const std::vector<OpKind>& ops) {
   try {
     PhaseRecord phase;
     phase.foreign_cpu_share = ShareFrom(told.at("foreign_cpu_share"));
+    phase.own_cpu_share = ShareFrom(told.at("own_cpu_share"));
     phase.steal_share = ShareFrom(told.at("steal_share"));
     phase.account = AccountFrom(told.at("account"));
     PhaseRecord::Work& work = phase.work.emplace();

@@ -55,6 +55,7 @@ TEST(HostActivityTest, ForeignIsWhatTheRunDidNotTake) {
   EXPECT_DOUBLE_EQ(ForeignCpuShare(before, {12, 106, 42}, 4).value(), 0.5);
   EXPECT_DOUBLE_EQ(ForeignCpuShare(before, {12, 102, 42.5}, 4).value(), 0) << "never below 0";
   EXPECT_DOUBLE_EQ(ForeignCpuShare(before, {12, 150, 42}, 4).value(), 1);
+  EXPECT_DOUBLE_EQ(OwnCpuShare(before, {12, 106, 42}, 4).value(), 0.25);
   EXPECT_TRUE(ForeignCpuShare(before, {10.21, 100.1, 40}, 4));
   EXPECT_FALSE(ForeignCpuShare(before, {10.19, 100.1, 40}, 4)) << "too short for ticks of 10 ms";
   EXPECT_FALSE(ForeignCpuShare({10, 0, 40}, {12, 0, 42}, 4)) << "/proc does not tell";

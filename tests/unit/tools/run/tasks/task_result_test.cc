@@ -222,6 +222,28 @@ TEST_F(MergeTasksTest, EachTaskIsToldApart) {
   EXPECT_GT(tasks[2]["latency_us"]["p50"].get<double>(), 6000);
 }
 
+// Tasks that share a host took each other for other programs, so that the report of such a run
+// began with a warning.
+TEST(TaskResultTest, TasksOfOneHostAreNoOtherProgramsToEachOther) {
+  std::vector<uint64_t> all;
+  std::vector<PhaseRecord> phases;
+  for (int task = 0; task < 3; ++task) {
+    PhaseRecord& phase = phases.emplace_back(PhaseOf(task, 1000, &all));
+    phase.foreign_cpu_share = 0.5;
+    phase.own_cpu_share = 0.25 + 0.125 * task;
+  }
+  PhaseRecord merged = phases[0];
+  const TaskClocks clocks{.hosts = {"n0", "n0", "n1"},
+                          .before = std::vector<ClockOffset>(3),
+                          .after = std::vector<ClockOffset>(3)};
+  MergeTasks({Sent(phases[1]), Sent(phases[2])}, clocks, &merged);
+  ASSERT_EQ(merged.tasks.size(), 3u);
+  EXPECT_EQ(merged.tasks[0].foreign_cpu_share, 0.125);
+  EXPECT_EQ(merged.tasks[1].foreign_cpu_share, 0.25);
+  EXPECT_EQ(merged.tasks[2].foreign_cpu_share, 0.5) << "on a host of its own";
+  EXPECT_EQ(merged.foreign_cpu_share, 0.125);
+}
+
 TEST(TaskResultTest, ArrivesAsItWas) {
   std::vector<uint64_t> all;
   PhaseRecord phase = PhaseOf(1, 1000, &all);
@@ -241,6 +263,8 @@ TEST(TaskResultTest, ArrivesAsItWas) {
   phase.steal_share = 0.25;
   const json told = TaskResultJson(phase);
   EXPECT_EQ(TaskResultJson(Sent(phase)), told);
+  phase.own_cpu_share = 0.375;
+  EXPECT_EQ(Sent(phase).own_cpu_share, 0.375);
   EXPECT_EQ(Sent(phase).steal_share, 0.25);
   json damaged = told;
   damaged.erase("ops");
