@@ -186,5 +186,28 @@ TEST_F(RunChildTest, DroppedCachesAreEmptyThoughTheEngineMapsItsFiles) {
   EXPECT_LT(cold, loaded / 4);
 }
 
+// The record of a database tells its loader, but not its rows after a replay or a kill.
+TEST(HasPopulationTest, AReplayHasTheRowsOfItsDatabasesLoader) {
+  const json rows = {{"rows", 3}, {"places", {{0, 3}}}, {"next", 3}};
+  const auto has = [](const std::string& workload, const std::string& loader, const json& known) {
+    RunPlan plan;
+    plan.phases = {workload};
+    plan.loader = loader;
+    plan.population = known;
+    return HasPopulation(plan);
+  };
+  for (const json& known : {rows, json()}) {
+    EXPECT_TRUE(has("replay", "insert", known));
+    EXPECT_TRUE(has("point-read", "insert", known));
+    EXPECT_TRUE(has("point-read", "", known));
+  }
+  EXPECT_TRUE(has("replay", "", rows)) << "only rows of a data set are in a record";
+  for (const char* loader : {"replay-load", "sysbench-load", ""}) {
+    EXPECT_FALSE(has("replay", loader, json())) << loader;
+  }
+  EXPECT_TRUE(has("settle", "insert", rows));
+  EXPECT_FALSE(has("settle", "insert", json())) << "the rows would be counted for nothing";
+}
+
 }  // namespace
 }  // namespace testbed
