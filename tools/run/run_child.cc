@@ -299,13 +299,13 @@ void ChildRun::Settle() {
 }
 
 // Counts the rows of a database whose last run was killed or failed, and so did not record them, or
-// in which a write of this run got no answer. The engine is opened again afterwards, and the pages
-// are dropped, because pages that the count cached would speed up the phases that are measured
-// next. A server of several addresses keeps what it has cached, and one of them may be lost.
+// in which a replay has written, or a write of this run got no answer. The engine is opened again
+// afterwards, and the pages are dropped, because pages that the count cached would speed up the
+// phases that are measured next. A server of several addresses keeps what it has cached, and one of
+// them may be lost.
 void ChildRun::CountRows() {
   static const OpKind op = DefineOp("count-rows", Ground::kBackground);
-  const char* const why = last_kind_ ? "it is not known which rows there are, so they are counted"
-                                     : "an earlier run did not end, so the rows are counted";
+  const char* const why = "it is not known which rows there are, so they are counted";
   Step("count-rows", PhaseKind::kCount, op, why, [this](PhaseRecord* step) {
     workload_.population->Count(*engine_, stop_);
     step->counted.emplace();
