@@ -91,14 +91,14 @@ class IbRangeQuerier : public IbQuerier {
     Count(count_);
   }
 
-  // Checks that the entries are in order, start at the requested position, and belong to their
-  // rows, and that they are as many as the query asked for unless the index ends with them.
+  // Checks that the entries are in order, each once, start at the requested position, and belong to
+  // their rows, and that they are as many as the query asked for unless the index ends with them.
   bool Verify(size_t i) override {
     const Query& query = queries_[i];
     std::string_view last(query.from, sizeof query.from);
     for (size_t e = 0; e < count_; ++e) {
       const std::string_view found = found_[e].key();
-      if (found.size() < IbSchema::kKeySize || found < last) return false;
+      if (found.size() < IbSchema::kKeySize || found <= last) return false;
       const uint64_t id = IbSchema::IdOfIndexKey(found);
       if (id == 0) return false;
       char key[IbSchema::kMaxIndexKeySize];
@@ -119,7 +119,7 @@ class IbRangeQuerier : public IbQuerier {
     char from[4];
   };
   struct Entry {
-    char bytes[IbSchema::kMaxIndexKeySize];
+    char bytes[IbSchema::kMaxIndexKeySize + 1];  // a key that is too long is seen to be so
     uint8_t size;
     std::string_view key() const { return {bytes, size}; }
   };
@@ -176,7 +176,7 @@ class IbPointQuerier : public IbQuerier {
       : IbQuerier(tables, client, session, rows, query_op, seed),
         numbers_(kBatch * rows),
         keys_(kBatch * rows * IbSchema::kKeySize),
-        found_(rows * schema_.max_value_size()),
+        found_(rows * Room()),
         sizes_(rows) {}
 
   void Execute(size_t i) override {
@@ -187,8 +187,8 @@ class IbPointQuerier : public IbQuerier {
       sizes_[r] = 0;
       if (!session_.Get(set_.rows, {key, IbSchema::kKeySize}, &value)) continue;
       consume_(value);
-      sizes_[r] = std::min(value.size(), schema_.max_value_size());
-      std::memcpy(&found_[r * schema_.max_value_size()], value.data(), sizes_[r]);
+      sizes_[r] = std::min(value.size(), Room());
+      std::memcpy(&found_[r * Room()], value.data(), sizes_[r]);
       ++found;
     }
     totals_.not_found += rows_ - found;
@@ -199,7 +199,7 @@ class IbPointQuerier : public IbQuerier {
   bool Verify(size_t i) override {
     for (size_t r = 0; r < rows_; ++r) {
       const uint64_t n = numbers_[i * rows_ + r];
-      const std::string_view value(&found_[r * schema_.max_value_size()], sizes_[r]);
+      const std::string_view value(&found_[r * Room()], sizes_[r]);
       if (sizes_[r] != 0 ? !schema_.Check(client_, n, value, room_.data())
                          : n >= state_.inserter.first.load(std::memory_order_acquire) &&
                                n < state_.inserter.next.load(std::memory_order_acquire)) {
@@ -218,6 +218,10 @@ class IbPointQuerier : public IbQuerier {
       IbSchema::Key(schema_.IdOf(client_, numbers_[i]), &keys_[i * IbSchema::kKeySize]);
     }
   }
+
+  // Returns the bytes that are kept of a value: one more than a value has, so that one that is too
+  // long is seen to be so.
+  size_t Room() const { return schema_.max_value_size() + 1; }
 
   std::vector<uint64_t> numbers_;
   std::vector<char> keys_, found_;

@@ -28,6 +28,7 @@ class LyingEngine : public Engine {
     kShortWalk,    // a cursor ends after a step
     kLeftOut,      // a step leaves a row out
     kLeftOutBack,  // a step back leaves a row out
+    kStuckCursor,  // a step leads to the row on which the cursor stands
     kNotFound,     // a Get finds no row
     kFoundAbsent,  // a Get finds a row that is not there
     kWrongOld,     // the last byte of each value is another one until the row is written anew
@@ -90,6 +91,7 @@ class LyingEngine : public Engine {
     bool Next() override {
       ++engine_.steps;
       if (engine_.lie == Lie::kShortWalk && stepped_++ > 0) return false;
+      if (engine_.lie == Lie::kStuckCursor) return Take();
       ++at_;
       if (engine_.lie == Lie::kLeftOut && at_ != table_.end()) ++at_;
       return Take();

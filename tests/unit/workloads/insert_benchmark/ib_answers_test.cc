@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 
 #include "tests/unit/workloads/lying_engine.h"
 #include "workloads/measure/runner.h"
@@ -17,15 +18,24 @@ class IbAnswersTest : public testing::Test {
   IbAnswersTest() {
     DatasetOptions data;
     data.rows = 2000;
-    const auto dataset = std::make_shared<const Dataset>(data);
+    dataset_ = std::make_shared<const Dataset>(data);
+    options_.extra = {{"data_min", "20"}, {"data_max", "20"}};  // no value may be longer
     for (const char* step : {"ib.i0", "ib.x"}) {
-      const std::unique_ptr<Workload> load = FindWorkload(step).make(dataset, {});
+      const std::unique_ptr<Workload> load = FindWorkload(step).make(dataset_, options_);
       RunPhase(engine_, *load, {.verify_every = 0});
     }
-    step_ = FindWorkload("ib.qr100").make(dataset, {});
+    Query("ib.qr100");
+  }
+  // Makes the querier of the step.
+  void Query(const std::string& step) {
+    querier_.reset();
+    step_ = FindWorkload(step).make(dataset_, options_);
     step_->OpenClientTables(engine_, 1);
     session_ = engine_.NewSession();
     querier_ = step_->NewClient(*session_, 1, 2);
+  }
+  LyingEngine::Table& TableOf(const std::string& name) {
+    return engine_.table(engine_.OpenTable(name));
   }
   // Returns how many of 160 queries are found wrong while the engine lies.
   int Wrong(Lie lie) {
@@ -44,6 +54,8 @@ class IbAnswersTest : public testing::Test {
   }
 
   LyingEngine engine_;
+  std::shared_ptr<const Dataset> dataset_;
+  WorkloadOptions options_;
   std::unique_ptr<Workload> step_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Client> querier_;
@@ -55,6 +67,24 @@ TEST_F(IbAnswersTest, ARangeThatEndsBeforeItsIndexIsWrong) {
   EXPECT_GT(Wrong(Lie::kEmptyCursor), 130);
   EXPECT_GT(Wrong(Lie::kShortWalk), 130);
   EXPECT_EQ(Wrong(Lie::kNone), 0);
+}
+
+// Once, a cursor that stayed where it was gave a right answer.
+TEST_F(IbAnswersTest, AnEntryThatComesTwiceIsWrong) {
+  EXPECT_GT(Wrong(Lie::kStuckCursor), 130);
+  EXPECT_EQ(Wrong(Lie::kNone), 0);
+}
+
+// The bytes behind the greatest length were cut off before they were compared.
+TEST_F(IbAnswersTest, BytesBehindARowOrAnEntryAreWrong) {
+  LyingEngine::Table longer;
+  for (const auto& [key, value] : TableOf("pi1_pdc")) longer[key + '!'] = value;
+  TableOf("pi1_pdc") = longer;
+  EXPECT_GT(Wrong(Lie::kNone), 30) << "a third of the queries ask the index";
+  Query("ib.qp100");
+  EXPECT_EQ(Wrong(Lie::kNone), 0);
+  for (auto& [key, value] : TableOf("pi1")) value += '!';
+  EXPECT_EQ(Wrong(Lie::kNone), 160);
 }
 
 }  // namespace
