@@ -39,6 +39,7 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
     : dataset_(dataset),
       population_(options.population.get()),
       distribution_(options.distribution),
+      zipf_theta_(options.zipf_theta),
       hot_probability_(options.hot_probability),
       hot_rows_(std::max<uint64_t>(
           1, static_cast<uint64_t>(options.hot_fraction * static_cast<double>(dataset.rows())))),
@@ -46,14 +47,23 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       popular_seed_(PopularSeed(dataset, options.popular_rows)),
       random_(seed),
       as_ycsb_(AsYcsb(options)),
-      zipfian_(Ranks(dataset, distribution_), options.zipf_theta),
-      ycsb_ranks_(Ranks(dataset, distribution_), as_ycsb_ ? options.zipf_theta : 0),
+      zipfian_(Ranks(dataset, distribution_), zipf_theta_),
+      ycsb_ranks_(Ranks(dataset, distribution_), as_ycsb_ ? zipf_theta_ : 0),
       // Permuted rows are inserted in the order of a permutation by the data set's seed, and places
       // in the population have another one. Popular rows must follow neither.
       scatter_(dataset.rows(), Mix64(popular_seed_ + kOfPopularRows)) {}
 
 uint64_t RowChooser::DrawRank() {
   return as_ycsb_ ? ycsb_ranks_(random_.Unit()) : zipfian_(random_);
+}
+
+// Changes the number of ranks that DrawRank draws from.
+void RowChooser::SetRanks(uint64_t n) {
+  if (as_ycsb_) {
+    ycsb_ranks_.Resize(n);
+  } else if (zipfian_.size() != n) {
+    zipfian_ = Zipfian(n, zipf_theta_);
+  }
 }
 
 void RowChooser::DrawPopular() {
@@ -116,7 +126,7 @@ std::optional<uint64_t> RowChooser::DrawPlace() {
   } else if (distribution_ == Distribution::kLatest) {
     // The latest rows are the inserted ones, from the newest; loaded rows follow. There are as many
     // ages as rows that exist.
-    if (as_ycsb_) ycsb_ranks_.Resize(there.count());
+    SetRanks(there.count());
     const uint64_t age = DrawRank(), inserted = there.CountFrom(rows);
     if (age < inserted) return there.At(there.count() - 1 - age);
     if (age - inserted >= rows) return std::nullopt;

@@ -33,12 +33,14 @@ class RowChooser {
  private:
   uint64_t Draw();
   uint64_t DrawRank();
+  void SetRanks(uint64_t n);
   std::optional<uint64_t> DrawPlace();
   void DrawPopular();
 
   const Dataset& dataset_;
   const Population* const population_;
   const Distribution distribution_;
+  const double zipf_theta_;
   const double hot_probability_;
   const uint64_t hot_rows_;
   const uint64_t first_hot_;

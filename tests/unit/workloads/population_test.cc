@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <set>
@@ -316,9 +317,10 @@ TEST(PopulationTest, ClientsShareItRightly) {
 class ChooserTest : public testing::Test {
  protected:
   // Returns the number of times that each row is drawn.
-  std::map<uint64_t, int> Draw(Distribution distribution, int times) {
+  std::map<uint64_t, int> Draw(Distribution distribution, int times, double theta = 0.99) {
     WorkloadOptions options;
     options.distribution = distribution;
+    options.zipf_theta = theta;
     options.hot_fraction = 0.1;
     options.hot_probability = 0.9;
     options.population = population_;
@@ -391,6 +393,24 @@ TEST_F(ChooserTest, LatestAreTheRowsInsertedLast) {
   EXPECT_GT(drawn.at(1000), drawn.at(900));
   // After the inserted rows the rows that were loaded last are the most popular.
   EXPECT_GT(drawn.at(999), drawn.at(100));
+}
+
+// Once, there were as many ranks as rows had been loaded, so that no row behind them was drawn.
+TEST_F(ChooserTest, LatestHasARankForEachRowWhateverTheTheta) {
+  Is({{0, 5000}}, 5000);
+  for (const double theta : {0.99, 1.0}) {
+    double all = 0, of_loaded = 0;  // sums of rank^-theta, the newest row having rank 1
+    for (int rank = 1; rank <= 5000; ++rank) {
+      const double weight = std::pow(rank, -theta);
+      all += weight;
+      of_loaded += rank > 4000 ? weight : 0;
+    }
+    int loaded = 0;
+    for (const auto& [row, times] : Draw(Distribution::kLatest, 200000, theta)) {
+      loaded += row < 1000 ? times : 0;
+    }
+    EXPECT_NEAR(loaded / 200000.0, of_loaded / all, 0.004) << theta;
+  }
 }
 
 TEST(DatasetRowTest, KeysTellTheirRows) {
