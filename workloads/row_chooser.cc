@@ -124,12 +124,12 @@ std::optional<uint64_t> RowChooser::DrawPlace() {
   if (distribution_ == Distribution::kUniform) {
     return there.At(random_.Below(there.count()));
   } else if (distribution_ == Distribution::kLatest) {
-    // The latest rows are the inserted ones, from the newest; loaded rows follow. There are as many
-    // ages as rows that exist.
-    SetRanks(there.count());
-    const uint64_t age = DrawRank(), inserted = there.CountFrom(rows);
+    // The latest rows are the inserted ones, from the newest; loaded rows follow. While any of
+    // these is left, each keeps its age, because the erased ones lie scattered among them.
+    const uint64_t inserted = there.CountFrom(rows);
+    SetRanks(inserted == there.count() ? inserted : inserted + rows);
+    const uint64_t age = DrawRank();
     if (age < inserted) return there.At(there.count() - 1 - age);
-    if (age - inserted >= rows) return std::nullopt;
     place = population_->PlaceOf(dataset_.RowAt(rows - 1 - (age - inserted)));
   } else {
     // Draws a loaded row or one of its successors.

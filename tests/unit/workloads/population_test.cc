@@ -413,6 +413,23 @@ TEST_F(ChooserTest, LatestHasARankForEachRowWhateverTheTheta) {
   }
 }
 
+// Erases take the loaded rows in an order of their own. Once, the rows that were loaded first were
+// out of reach of the ranks when others had been erased.
+TEST_F(ChooserTest, LatestDrawsAllLoadedRowsThatAreLeft) {
+  Is({{500, 1100}}, 1100);
+  double all = 0, of_first = 0;  // sums of rank^-0.99 of rows that are there, and of half the load
+  for (uint64_t row = 0; row < 1100; ++row) {
+    const double weight = There(row) ? std::pow(1100 - row, -0.99) : 0;
+    all += weight;
+    of_first += row < 500 ? weight : 0;
+  }
+  const std::map<uint64_t, int> drawn = Draw(Distribution::kLatest, 200000);
+  EXPECT_EQ(drawn.size(), 600u);
+  int first = 0;
+  for (const auto& [row, times] : drawn) first += row < 500 ? times : 0;
+  EXPECT_NEAR(first / 200000.0, of_first / all, 0.006);
+}
+
 TEST(DatasetRowTest, KeysTellTheirRows) {
   for (KeyOrder order : {KeyOrder::kSequential, KeyOrder::kRandom, KeyOrder::kPermuted}) {
     const auto data = Rows(1000, order);
