@@ -5,9 +5,9 @@
 // fixed permutation; behind them each inserted row has the place of its own number. An insert takes
 // the next free place at the end. An erase takes the row at the front, which is the oldest; while
 // loaded rows are left, that row may lie anywhere in the key space. So the places of the rows that
-// exist form one range, or a few; after a replay of erases they form many. Popularity belongs to a
-// loaded row together with its successors: the rows whose places differ from its own by a multiple
-// of the number of loaded rows.
+// exist form one range, or a few; after a replay of erases they form many. The successors of a
+// loaded row are the rows whose places differ from its own by a multiple of the number of loaded
+// rows. Each is as popular as that row, also while both exist.
 //
 // A client prepares its operations in batches. A batch holds rows to insert, rows to erase, and
 // rows that are kept, which means that no client erases them meanwhile; the client holds them until
