@@ -131,7 +131,7 @@ class BuildIndex : public Workload {
   uint64_t operations() const override { return state_.operations; }
   bool writes() const override { return true; }
   uint64_t AddedBytes() const override {
-    return entries_ * (kIndexKeySize + kIndexHead + state_.settings.link_data_size);
+    return IndexBytes(entries_, state_.settings.link_data_size);
   }
   void OpenTables(Engine& engine) override {
     const IoScope scope(kOpen);

@@ -229,14 +229,10 @@ class Load : public Workload {
     // Counts the transactions as the clients will make them.
     const LoadVolume volume = VolumeOf(state_.degrees.options());
     operations_ = state_.node_batches() + volume.link_transactions + volume.count_transactions;
-    const auto mean = [](uint64_t median) {
-      return static_cast<uint64_t>(LogNormalSize(median, kMaxNodeData).Mean());
-    };
     const Settings& s = state_.settings;
-    const size_t link = kLinkKeySize + kLinkHead, entry = kIndexKeySize + kIndexHead;
-    added_bytes_ = s.nodes * (kNodeKeySize + kNodeHead + mean(s.node_data_size)) +
-                   volume.links * (link + mean(s.link_data_size)) +
-                   (state_.index_after ? 0 : volume.links * (entry + mean(s.link_data_size))) +
+    added_bytes_ = s.nodes * (kNodeKeySize + kNodeHead + MeanDataBytes(s.node_data_size)) +
+                   volume.links * (kLinkKeySize + kLinkHead + MeanDataBytes(s.link_data_size)) +
+                   (state_.index_after ? 0 : IndexBytes(volume.links, s.link_data_size)) +
                    volume.counts * (kCountKeySize + kCountSize);
   }
   const std::string& name() const override { return name_; }

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "device/os/mutex.h"
+#include "workloads/linkbench/random.h"
+#include "workloads/linkbench/schema.h"
 
 namespace testbed::linkbench {
 namespace {
@@ -40,6 +42,14 @@ LoadVolume VolumeOf(const DegreeOptions& options) {
   LockGuard lock(mutex);
   const auto at = known.find(options);
   return at != known.end() ? at->second : known.emplace(options, Count(options)).first->second;
+}
+
+uint64_t MeanDataBytes(uint64_t median) {
+  return static_cast<uint64_t>(LogNormalSize(median, kMaxNodeData).Mean());
+}
+
+uint64_t IndexBytes(uint64_t links, uint64_t link_data_size) {
+  return links * (kIndexKeySize + kIndexHead + MeanDataBytes(link_data_size));
 }
 
 }  // namespace testbed::linkbench

@@ -22,6 +22,11 @@ struct LoadVolume {
 // result, since a plan asks for each of its cells. Thread-safe.
 LoadVolume VolumeOf(const DegreeOptions& options);
 
+// Returns the mean bytes of the data of rows, whose median is `median`.
+uint64_t MeanDataBytes(uint64_t median);
+// Returns about how many bytes the entries of the links have in the covering index, keys included.
+uint64_t IndexBytes(uint64_t links, uint64_t link_data_size);
+
 }  // namespace testbed::linkbench
 
 #endif  // TESTBED_WORKLOADS_LINKBENCH_VOLUME_H_

@@ -146,18 +146,21 @@ TEST_F(LinkbenchRunTest, TheIndexBuiltAfterTheLoadIsTheOneBuiltWithIt) {
         all.emplace(cursor->key(), cursor->value());
       return all;
     };
+    const uint64_t bytes = workload_->AddedBytes();
     const std::map<std::string, std::string> with_links = entries();
     EXPECT_GT(with_links.size(), 3000u);
 
     Open();
     options_.extra["covering_index"] = "after";
     Run("linkbench-load", 2);
+    const uint64_t bytes_without = workload_->AddedBytes();
     EXPECT_TRUE(entries().empty());
     for (const char* refused : {"linkbench", "linkbench-check"}) {
       EXPECT_THROW(Run(refused, 1, 1), Error) << refused;
     }
     const PhaseResult built = Run("linkbench-index", 2);
     EXPECT_EQ(built.operations(), workload_->operations());
+    EXPECT_EQ(bytes_without + workload_->AddedBytes(), bytes);
     EXPECT_EQ(built.totals.rows_written, with_links.size());
     EXPECT_EQ(built.wrong, 0u);
     EXPECT_EQ(Check(), "");
