@@ -18,8 +18,9 @@
 // Errors. Each call returns a status. After every status but TESTBED_OK and TESTBED_NOT_FOUND
 // testbed_error() returns one sentence that says what is wrong and what to do. No call throws, ends
 // the process or installs a signal handler, but that the first opening of a database of pebble
-// loads the runtime of Go, which has handlers of its own. A sentence may name an option as the
-// command line does: --page-size is page_size here.
+// loads the runtime of Go, which has handlers of its own, and that the first one of mysql has
+// SIGPIPE ignored where the program has its default. A sentence may name an option as the command
+// line does: --page-size is page_size here.
 //
 // Ownership. A handle that a call returns through a pointer to a pointer belongs to the caller, who
 // closes it: cursors before their session, sessions before their engine. A close in another order

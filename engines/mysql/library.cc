@@ -1,6 +1,7 @@
 #include "engines/mysql/library.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 
 #include <string>
 
@@ -11,6 +12,16 @@ namespace testbed::mysql {
 namespace {
 
 constexpr char kFile[] = "libmariadb.so.3";
+
+// Calls the library for the first time, at which it has SIGPIPE ignored. That stays so where the
+// program has the default, because the library's writes to a server that is lost may raise the
+// signal. What the program has chosen for the signal is put back.
+void CallFirst(const Client& client) {
+  struct sigaction before = {};
+  ::sigaction(SIGPIPE, nullptr, &before);
+  client.mysql_close(client.mysql_init(nullptr));
+  if (before.sa_handler != SIG_DFL) ::sigaction(SIGPIPE, &before, nullptr);
+}
 
 Client Load() {
   const std::string needs = std::string("mysql needs MariaDB's client library ") + kFile +
@@ -24,6 +35,7 @@ Client Load() {
   TESTBED_MARIADB_CALLS(TESTBED_FIND)
   TESTBED_CLIENT_CALLS(TESTBED_FIND)
 #undef TESTBED_FIND
+  CallFirst(client);
   client.counts_wire = WatchWire(handle);
   // When a connection has TLS, a client library that was built with OpenSSL lets OpenSSL call the
   // socket. A library that was built with GnuTLS calls the socket itself.

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -412,6 +413,26 @@ TEST(CApiOpen, TheWorkingDirectoryMayChange) {
     EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
   }
   std::filesystem::current_path(before);
+}
+
+void TakeBrokenPipe(int) {}
+
+// MariaDB's client library has the signal ignored when it is called for the first time.
+TEST(CApiOpen, AHandlerOfABrokenPipeStays) {
+  const OwnDir dir;
+  const std::string path = dir.path() + "/database";
+  const char* options[] = {"connect=mysql://nobody@127.0.0.1:1/", nullptr};
+  struct sigaction own = {}, before = {}, after = {};
+  own.sa_handler = TakeBrokenPipe;
+  for (size_t i = 0; const char* const name = testbed_engine_name(i); ++i) {
+    if (!Has({"mysql"}, name)) continue;
+    testbed_engine* engine = nullptr;
+    ASSERT_EQ(::sigaction(SIGPIPE, &own, &before), 0);
+    EXPECT_EQ(testbed_open(name, path.c_str(), options, &engine), TESTBED_USAGE);
+    EXPECT_THAT(testbed_error(), HasSubstr("cannot connect to the server at 127.0.0.1:1"));
+    ASSERT_EQ(::sigaction(SIGPIPE, &before, &after), 0);
+    EXPECT_EQ(after.sa_handler, &TakeBrokenPipe);
+  }
 }
 
 TEST(CApiOpen, WrongOptionsMakeNothing) {
