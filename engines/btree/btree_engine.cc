@@ -257,6 +257,7 @@ class BtreeEngine : public Engine {
   }
 
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
+    CheckProcess();
     const StoreOptions& o = store_->options();
     const btree::CompressedCache::Counters compressed = CompressedCounters();
     std::vector<std::pair<std::string, std::string>> settings = {
@@ -284,6 +285,7 @@ class BtreeEngine : public Engine {
   }
 
   EngineCounters Counters() const override {
+    CheckProcess();
     EngineCounters c;
     const btree::PoolCounters pool = store_->pool()->Counters();
     const LogCounters log = store_->log()->Counters();
@@ -333,6 +335,7 @@ class BtreeEngine : public Engine {
   }
 
   DiskSize SizeOnDisk() const override {
+    CheckProcess();
     return {store_->DataBytesOnDisk(), store_->LogBytesOnDisk()};
   }
 
@@ -343,8 +346,8 @@ class BtreeEngine : public Engine {
     return buffer != nullptr ? buffer->most_bytes() : store_->options().change_buffer_bytes;
   }
   bool InForkedChild() const { return ::getpid() != process_; }
-  // A child that used the database would wait for threads that it does not have, or write to the
-  // files of its parent's database.
+  // A child that used the database would wait for threads that it does not have, for one that held a
+  // mutex at the fork among them, or write to the files of its parent's database.
   void CheckProcess() const {
     if (!InForkedChild()) return;
     throw Error(Error::kRun, "the btree database in " + store_->dir() +
