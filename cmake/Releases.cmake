@@ -60,7 +60,7 @@ function(testbed_release engine release)
   set_target_properties(${program} PROPERTIES TESTBED_BRINGS ${engine}
     OUTPUT_NAME testbed RUNTIME_OUTPUT_DIRECTORY ${folder} LINK_DEPENDS ${library})
   file(CONFIGURE OUTPUT ${folder}/release.json @ONLY CONTENT [[
-{"engine": "@engine@", "release": "@release@", "from": "@ARG_FROM@", "recipe": "@recipe@"}
+{"engine": "@engine@", "release": "@release@", "from": "@ARG_FROM@", "recipe": "@recipe@", "library": "@library@"}
 ]])
   add_dependencies(testbed_releases ${program})
   if(TARGET testbed_engine_tests)  # the conformance suite on this release, by hand

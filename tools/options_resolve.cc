@@ -60,11 +60,12 @@ const WorkloadInfo& FindKnownWorkload(const std::string& name) {
 void RunOptions::ResolveRelease() {
   const NamedEngine named = SplitRelease(engine_name);
   (void)FindKnownEngine(named.engine);
-  const std::string found = FindRelease(named.engine, named.release).release;
+  const EngineRelease found = FindRelease(named.engine, named.release);
+  CheckLinkedLibrary(found);
   const std::optional<EngineRelease> own = OwnRelease();
-  const bool itself = own && own->engine == named.engine && own->release == found;
+  const bool itself = own && own->engine == named.engine && own->release == found.release;
   engine_name = named.engine;
-  release = itself ? "" : found;
+  release = itself ? "" : found.release;
 }
 
 // Splits a variant from the engine's name: --engine innodb:sql means --engine innodb with

@@ -346,8 +346,8 @@ class BtreeEngine : public Engine {
     return buffer != nullptr ? buffer->most_bytes() : store_->options().change_buffer_bytes;
   }
   bool InForkedChild() const { return ::getpid() != process_; }
-  // A child that used the database would wait for threads that it does not have, for one that held a
-  // mutex at the fork among them, or write to the files of its parent's database.
+  // A child that used the database would wait for threads that it does not have, such as one that
+  // held a mutex at the fork, or write to the files of its parent's database.
   void CheckProcess() const {
     if (!InForkedChild()) return;
     throw Error(Error::kRun, "the btree database in " + store_->dir() +

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -217,6 +218,22 @@ TEST_F(ReleaseRunTest, AReleaseThatIsNotThereIsRefusedWithWhatToDo) {
   ExpectRefused(With("crashtest --engine btree@1.0"), "btree has no releases");
   ExpectRefused(With("--engine nosuch@1.0" + std::string(kOfRelease)), "nosuch is not known");
   EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// The program has the library of before, whose figures would be taken for those of the new one.
+TEST_F(ReleaseRunTest, AProgramThatIsOlderThanItsLibraryIsRefused) {
+  const fs::path folder = releases_ / "btree-9.8.7", library = folder / "libbtree.a";
+  std::ofstream(library) << "!<arch>\n";
+  std::ofstream(folder / "release.json")
+      << json{{"engine", "btree"}, {"release", "9.8.7"}, {"library", library.string()}};
+  const fs::file_time_type linked = fs::last_write_time(folder / "testbed");
+  fs::last_write_time(library, linked + std::chrono::seconds(1));
+  const std::string run = "--engine btree@9.8.7" + std::string(kOfRelease);
+  ExpectRefused(With(run), "was linked before " + library.string() + " was made anew; run " +
+                               "`tools/build_engine.sh btree 9.8.7` again");
+  EXPECT_TRUE(DirectoryIsEmpty());
+  fs::last_write_time(library, linked);
+  EXPECT_EQ(With(run).code, 0);
 }
 
 TEST_F(ReleaseRunTest, AProgramThatIsNoTestbedIsRefused) {

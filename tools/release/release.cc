@@ -50,7 +50,12 @@ std::optional<EngineRelease> ReleaseIn(const fs::path& directory) {
   const auto word = [&j](const char* name) {
     return j.contains(name) && j[name].is_string() ? j[name].get<std::string>() : std::string();
   };
-  return EngineRelease{word("engine"), word("release"), word("from"), word("recipe"), program};
+  return EngineRelease{.engine = word("engine"),
+                       .release = word("release"),
+                       .from = word("from"),
+                       .recipe = word("recipe"),
+                       .program = program,
+                       .library = word("library")};
 }
 
 fs::path ReleasesDirectory() {
@@ -162,6 +167,19 @@ EngineRelease FindRelease(const std::string& engine, const std::string& release)
     if (installed.engine == engine && installed.release == wanted) return std::move(installed);
   }
   throw Error(Error::kUsage, WhyNot(engine, wanted));
+}
+
+void CheckLinkedLibrary(const EngineRelease& release) {
+  std::error_code no_library, no_program;
+  const fs::file_time_type made = fs::last_write_time(release.library, no_library);
+  const fs::file_time_type linked = fs::last_write_time(release.program, no_program);
+  if (no_library || no_program || made <= linked) return;
+  throw Error(
+      Error::kUsage,
+      fmt::format("the program of {}@{} was linked before {} was made anew; run `{}` again, which "
+                  "links it with that library",
+                  release.engine, release.release, release.library,
+                  BuildCommand(release.engine, release.release)));
 }
 
 std::string OfAnotherBuild(const std::string& engine, const std::string& release) {

@@ -33,6 +33,7 @@ struct EngineRelease {
   std::string from;     // month in which it was released, as in 2025-07; empty when not known
   std::string recipe;   // how its library was built
   std::string program;  // path of the testbed that runs it
+  std::string library;  // path of the library that it was linked with; empty when not known
 
   // Returns "release" of a run's engine (docs/results.md).
   nlohmann::json ToJson() const;
@@ -59,6 +60,10 @@ std::optional<EngineRelease> OwnRelease();
 // Returns the installed release of that name. Throws Error (kUsage) with one sentence that names
 // the command that builds it, or the releases that there are.
 EngineRelease FindRelease(const std::string& engine, const std::string& release);
+
+// Throws Error (kUsage) when the release's library was made anew after its program was linked: the
+// program has the library of before.
+void CheckLinkedLibrary(const EngineRelease& release);
 
 // Returns the sentence about the program of a release that was linked for another build of testbed.
 std::string OfAnotherBuild(const std::string& engine, const std::string& release);
