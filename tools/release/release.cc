@@ -105,7 +105,7 @@ constexpr char kBuildOfCaller[] = "TESTBED_BUILD_OF_CALLER";
 void CheckBuildOfCaller(const EngineRelease& own) {
   const char* const caller = std::getenv(kBuildOfCaller);
   if (caller == nullptr) return;
-  const bool same = ThisBuild().commit == caller;
+  const bool same = ThisBuild().id() == caller;
   ::unsetenv(kBuildOfCaller);
   if (!same) throw Error(Error::kUsage, OfAnotherBuild(own.engine, own.release));
 }
@@ -204,7 +204,7 @@ void BecomeRelease(const std::vector<std::string>& words, char** argv) {
     return CheckBuildOfCaller(*own);
   }
   if (fs::equivalent(release.program, "/proc/self/exe", failed)) return;
-  ::setenv(kBuildOfCaller, ThisBuild().commit.c_str(), 1);
+  ::setenv(kBuildOfCaller, ThisBuild().id().c_str(), 1);
   ::execv(release.program.c_str(), argv);
   throw Error::Io("execute", release.program, errno);
 }

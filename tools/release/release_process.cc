@@ -216,7 +216,7 @@ void Serve(ParentLines* parent, int to_parent) {
     if (line.contains("check")) return Send(to_parent, {{"refused", sentence}});
     Send(to_parent, ErrorLine(sentence, 2));
   };
-  if (line.value("commit", "") != ThisBuild().commit) {
+  if (line.value("build", "") != ThisBuild().id()) {
     const std::optional<EngineRelease> own = OwnRelease();
     return refuse(own ? OfAnotherBuild(own->engine, own->release)
                       : OfAnotherBuild("ENGINE", "RELEASE"));
@@ -236,7 +236,7 @@ void Serve(ParentLines* parent, int to_parent) {
 
 json SentRun(const RunOptions& options, const RunPlan& plan) {
   const LentKeys keys = LendKeys(options.data.keys_file);
-  return {{"commit", ThisBuild().commit},
+  return {{"build", ThisBuild().id()},
           {"options", OptionsJson(options)},
           {"keys", keys.file},
           {"keys_hash", keys.hash},

@@ -3,7 +3,7 @@
 // environment of its own is executed by this program in the same way. The child gets the options
 // and the plan as the first line of its pipe,
 //
-//   {"commit": ..., "options": {...}, "keys": ..., "keys_hash": ..., "trace": ..., "plan": {...}}
+//   {"build": ..., "options": {...}, "keys": ..., "keys_hash": ..., "trace": ..., "plan": {...}}
 //
 // and then talks as a forked child does. "keys" and "keys_hash" are LentKeys, and "trace" is what
 // is known of a trace (KnownTrace), so that the child has the keys and the trace of its parent, or

@@ -1,5 +1,5 @@
-// Tests which commit cmake/BuildInfo.cmake writes into the program, for sources in repositories of
-// their own and of others.
+// Tests which commit and which hash cmake/BuildInfo.cmake writes into the program, for sources in
+// repositories of their own and of others.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,12 +37,16 @@ class BuildInfoTest : public CommandTest {
     Bash("git init --quiet " + name + "\necho 1 >" + name + "/file\ngit -C " + name +
          " add file\ngit -C " + name + " commit --quiet -m one\n");
   }
-  // Returns the commit that a program built of the source has.
-  std::string CommitOf(const std::string& source) {
+  // Returns what is written into a program built of the source.
+  std::string InfoOf(const std::string& source) {
     Bash("cmake -DSOURCE=" + (directory_ / source).string() +
          " -DOUTPUT=" + (directory_ / "info.cc").string() + " -DCOMPILER=C -DBUILD_TYPE=B -P " +
          (fs::path(SourceDir()) / "cmake/BuildInfo.cmake").string() + "\n");
-    const std::string text = Read(directory_ / "info.cc"), begin = "return {\"";
+    return Read(directory_ / "info.cc");
+  }
+  // Returns the commit that a program built of the source has.
+  std::string CommitOf(const std::string& source) {
+    const std::string text = InfoOf(source), begin = "return {\"";
     const size_t at = text.find(begin);
     EXPECT_NE(at, std::string::npos) << text;
     if (at == std::string::npos) return "";
@@ -84,6 +88,23 @@ TEST_F(BuildInfoTest, TheCommitOfARepositoryAroundTheSourceIsNotItsOwn) {
   MakeRepository("other");
   fs::create_directories(directory_ / "other/below");
   EXPECT_EQ(CommitOf("other/below"), "unknown");
+}
+
+// A program of a release must not run beside one of other code (tools/release/release_process.h).
+TEST_F(BuildInfoTest, BuildsOfOneCommitAreToldApartByTheirCode) {
+  MakeRepository("own");
+  fs::create_directories(directory_ / "archive");
+  for (const std::string source : {"own", "archive"}) {
+    Bash("echo 2 >" + source + "/file\nmkdir -p " + source + "/engines/oak\n");
+    const std::string empty = InfoOf(source);
+    Bash("echo 1 >" + source + "/engines/oak/oak.cc\n");
+    const std::string first = InfoOf(source);
+    EXPECT_NE(first, empty);
+    Bash("echo 3 >" + source + "/file\n");
+    EXPECT_EQ(InfoOf(source), first);
+    Bash("echo 2 >" + source + "/engines/oak/oak.cc\n");
+    EXPECT_NE(InfoOf(source), first);
+  }
 }
 
 }  // namespace
