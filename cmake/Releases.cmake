@@ -42,6 +42,9 @@ function(testbed_release engine release)
     message(STATUS "${engine}@${release} is left out: there is no lib/lib${engine}.a in ${ARG_PREFIX}")
     return()
   endif()
+  # A library that is made anew may need others and be built otherwise. One that is gone, as with the whole cache folder,
+  # must not fail each build: it leaves the release out.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${library})
   include(StaticLibraryNeeds)
   static_library_needs(${library} needs missing)
   if(missing)

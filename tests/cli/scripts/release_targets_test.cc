@@ -1,0 +1,72 @@
+// Tests cmake/Releases.cmake, which makes the programs of other releases of an engine, in a small
+// project with an engine and a library of its own.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/cli/command.h"
+#include "tests/paths.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kProject[] = R"(cmake_minimum_required(VERSION 3.25)
+project(trees LANGUAGES CXX)
+list(APPEND CMAKE_MODULE_PATH ${MODULES})
+find_package(Threads REQUIRED)
+add_library(testbed_device INTERFACE)
+add_library(testbed_tools INTERFACE)
+add_library(testbed_engine_oak OBJECT oak.cc)
+include(Releases)
+)";
+constexpr char kOfRelease1[] =
+    R"(testbed_release(oak "1" FOLDER oak-1 PREFIX "${CMAKE_SOURCE_DIR}/oak" FROM "2024-05"))";
+
+class ReleaseTargetsTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    MakeFile("CMakeLists.txt", kProject);
+    MakeFile("tools/main.cc", "int main() {}\n");
+    MakeFile("oak.cc", "int Oak() { return 1; }\n");
+    MakeFile("oak/lib/liboak.a", "!<arch>\n");
+    MakeFile("build/releases/oak-1.cmake", kOfRelease1);
+  }
+  void MakeFile(const std::string& name, const std::string& text) {
+    fs::create_directories((directory_ / name).parent_path());
+    std::ofstream(directory_ / name) << text;
+  }
+  // Runs the commands in the project. Returns whether they succeed, and sets said_ to what they
+  // print.
+  bool Shell(const std::string& commands) {
+    MakeFile("script", commands);
+    const std::string said = directory_ / "said";
+    const std::string run = "bash script >" + said + " 2>&1 </dev/null";
+    const int status = std::system(("cd " + directory_.string() + " && " + run).c_str());
+    said_ = Read(said);
+    return status == 0;
+  }
+  bool HasTarget() { return Shell("ninja -C build -t query testbed_release_oak-1\n"); }
+
+  std::string said_;
+};
+
+// As when the user has removed the whole cache folder: the other targets are built all the same.
+TEST_F(ReleaseTargetsTest, ALibraryThatIsGoneLeavesItsReleaseOut) {
+  const std::string modules = fs::path(SourceDir()) / "cmake";
+  ASSERT_TRUE(Shell("cmake -G Ninja -DMODULES=" + modules + " -S . -B build\n")) << said_;
+  ASSERT_TRUE(Shell("ninja -C build\n")) << said_;
+  EXPECT_TRUE(fs::exists(directory_ / "build/releases/oak-1/testbed"));
+  EXPECT_TRUE(HasTarget()) << said_;
+  fs::remove_all(directory_ / "oak");
+  EXPECT_TRUE(Shell("ninja -C build\n")) << said_;
+  EXPECT_FALSE(HasTarget()) << said_;
+}
+
+}  // namespace
+}  // namespace testbed
