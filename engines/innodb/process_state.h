@@ -1,5 +1,6 @@
 // This header has guards for the start and the end of the embedded server, which writes complaints
-// to stderr and changes the process's umask, locale and one signal handler.
+// to stderr and changes the process's umask, locale and one signal handler. They are of the whole
+// process, so only one thread at a time may have them.
 #ifndef TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
 #define TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
 

@@ -33,6 +33,10 @@ using std::chrono::milliseconds;
 
 constexpr size_t kLongestName = 64;
 
+// Held while a server starts or ends, and so changes the process (process_state.h). Of two servers
+// at once, each would find changes of the other, and put those back.
+Mutex process_mutex;
+
 mariadb::PurgeState PurgeOf(std::map<std::string, uint64_t> status) {
   return {.history = status["history_list_length"], .pages_read = status["pages_read"]};
 }
@@ -73,6 +77,7 @@ class Server::Running {
   // Starts the server. Returns whether the server runs. Sets *said to its complaints.
   bool Start(std::string* said) {
     static char* groups[] = {nullptr};
+    LockGuard alone(process_mutex);
     ProcessState state;
     StderrCapture capture;
     const bool runs = (*library_)->mysql_server_init(static_cast<int>(arguments_.size()),
@@ -87,6 +92,7 @@ class Server::Running {
       if (!running_) return;
       running_ = false;
     }
+    LockGuard alone(process_mutex);
     ProcessState state;
     StderrCapture capture;
     (*library_)->mysql_server_end();

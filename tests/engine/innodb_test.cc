@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -70,6 +71,26 @@ TEST_F(InnodbTest, LeavesTheProcessAsItWas) {
   EXPECT_EQ(::umask(027), 027u);
   engine.reset();
   EXPECT_EQ(::umask(before), 027u);
+  struct sigaction pipe {};
+  ::sigaction(SIGPIPE, nullptr, &pipe);
+  EXPECT_EQ(pipe.sa_handler, SIG_DFL);
+}
+
+// Of two servers at once, the later one would put back what the other had changed, and the process
+// would keep a stderr that takes the messages of a server which starts.
+TEST_F(InnodbTest, ServersThatStartAndEndAtOnceLeaveTheProcessAsItWas) {
+  const mode_t before = ::umask(027);
+  struct stat own {}, left {};
+  ASSERT_EQ(::fstat(STDERR_FILENO, &own), 0);
+  std::vector<std::thread> threads;
+  for (const char* name : {"a", "b", "c"}) {
+    threads.emplace_back([this, name] { EXPECT_NO_THROW(Open(name)); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(::umask(before), 027u);
+  ASSERT_EQ(::fstat(STDERR_FILENO, &left), 0);
+  EXPECT_EQ(left.st_dev, own.st_dev);
+  EXPECT_EQ(left.st_ino, own.st_ino);
   struct sigaction pipe {};
   ::sigaction(SIGPIPE, nullptr, &pipe);
   EXPECT_EQ(pipe.sa_handler, SIG_DFL);
