@@ -37,6 +37,7 @@ std::string ThisHost() {
 json Hello(const TaskOptions& options, const json& plan, const json& given) {
   return {{"testbed", TESTBED_VERSION},
           {"commit", ThisBuild().commit},
+          {"sources", ThisBuild().sources},
           {"task", options.index},
           {"tasks", options.count},
           {"step", options.step},
@@ -80,7 +81,7 @@ std::string WhyNotOfRun(const json& hello, const json& own, bool* all) {
     return "another step of Slurm meets at this address; give each step a --task-address";
   }
   *all = true;
-  for (const char* part : {"testbed", "commit"}) {
+  for (const char* part : {"testbed", "commit", "sources"}) {
     if (hello.value(part, json()) == own.at(part)) continue;
     return fmt::format(
         "{} is another version of testbed than task 0; install the same one on each "

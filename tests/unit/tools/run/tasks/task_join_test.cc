@@ -175,19 +175,23 @@ TEST_F(JoinTasksTest, ATaskIsToldTheRecordThatTask0Reuses) {
 // A record of another version may mean something else.
 TEST_F(JoinTasksTest, ATaskOfAnotherVersionIsToldNoRecord) {
   const json plan = {{"rows", 5}}, record = {{"rows", 5}, {"seed", 7}};
-  json asks = HelloOf(1, plan);
-  asks["testbed"] = "0";
-  asks["asks_record"] = true;
-  std::thread other([&] {
-    const std::unique_ptr<TaskLink> link = Reached();
-    link->Send(asks);
-    const std::optional<TaskLine> answer = link->Await(30);
-    ASSERT_TRUE(answer.has_value());
-    EXPECT_FALSE(answer->line.contains("record"));
-    EXPECT_THAT(answer->line.value("refused", std::string()), HasSubstr("is another version"));
-  });
-  EXPECT_THROW((void)JoinTasks(At(0, 3), plan, json::object(), record), Error);
-  other.join();
+  const json hello = HelloOf(1, plan);
+  for (const char* part : {"testbed", "commit", "sources"}) {
+    SCOPED_TRACE(part);
+    json asks = hello;
+    asks[part] = "0";
+    asks["asks_record"] = true;
+    std::thread other([&] {
+      const std::unique_ptr<TaskLink> link = Reached();
+      link->Send(asks);
+      const std::optional<TaskLine> answer = link->Await(30);
+      ASSERT_TRUE(answer.has_value());
+      EXPECT_FALSE(answer->line.contains("record"));
+      EXPECT_THAT(answer->line.value("refused", std::string()), HasSubstr("is another version"));
+    });
+    EXPECT_THROW((void)JoinTasks(At(0, 3), plan, json::object(), record), Error);
+    other.join();
+  }
 }
 
 TEST_F(JoinTasksTest, ATaskOfAnotherStepIsToldNoRecord) {
