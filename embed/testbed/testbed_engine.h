@@ -35,7 +35,7 @@
 // A thread that is cancelled (pthread_cancel) ends after its call, and not within it. With btree
 // all calls may be made until the process ends, also by a function of atexit(3). A child that is
 // forked while a database is open must not use its handles; with btree a close of the database
-// returns TESTBED_FAILED there and leaves it to the parent.
+// returns TESTBED_FAILED there (TESTBED_USAGE when it has sessions) and leaves it to the parent.
 // With lmdb and mdbx a transaction that has written must end, and its session be closed, on the
 // thread of its first write: their lock is that thread's. On another thread put, erase, commit and
 // rollback return TESTBED_FAILED and change nothing: the transaction stays open, and the thread of

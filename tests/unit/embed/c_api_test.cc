@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -313,6 +315,20 @@ TEST_F(CApi, ASessionThatIsClosedRollsBack) {
   EXPECT_EQ(Put(other, table_, "a", "1"), TESTBED_OK);
   EXPECT_EQ(testbed_session_close(other), TESTBED_OK);
   EXPECT_EQ(Get(session_, table_, "a"), "status 1");
+}
+
+TEST_F(CApi, AForkedChildCannotCloseADatabaseThatHasSessions) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);
+    ::_exit(testbed_close(engine_));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), TESTBED_USAGE);
+  EXPECT_EQ(Put(session_, table_, "a", "1"), TESTBED_OK) << testbed_error();
 }
 
 TEST_F(CApi, TheSentenceIsTheThreadsOwn) {
