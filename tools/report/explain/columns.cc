@@ -43,15 +43,16 @@ constexpr char kWorst[] = "Worst seconds";
 constexpr char kMetrics[] = "Metrics of compare, ab and history";
 
 constexpr char kPhase[] =
-    "The phase, its operation when there are several, the clients (thr = threads) and, from the "
-    "second on, the load (load 2) and the run on it (#2).";
+    "The name of the phase. Behind it stand the operation, when the phase has several kinds; the "
+    "client threads (thr); the number of the load (load 2), from the second load on; and the "
+    "number of the run on that load (#2), from the second run on.";
 constexpr char kPercentile[] =
-    "Percentile from a histogram; \"-\" when fewer than ten operations took longer, too few to "
-    "tell.";
+    "Percentile of the latency, in microseconds, from a histogram. \"-\": fewer than ten "
+    "operations took longer, too few to tell.";
 constexpr char kIntendedPercentile[] =
-    "Percentile from a histogram; \"-\" when fewer than ten operations took longer. Operations "
-    "that were due and had not begun at the end count with the time that they had waited, their "
-    "least latency.";
+    "Percentile of the latency, in microseconds, from a histogram. \"-\": fewer than ten "
+    "operations took longer. An operation that was due and had not begun at the end counts with "
+    "the time that it had waited, the least that its latency can be.";
 
 const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "phase", kPhase},
@@ -59,27 +60,28 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "ops/s",
      "Operations of all clients a second: count / length of the phase, its checks included."},
     {kOperations, "mean us",
-     "Mean latency in microseconds as the client saw it, commit and use of the values "
-     "included. Operations that kept rows for their check (--verify) are in no latency, unless "
+     "Mean latency as the client saw it, in microseconds; it includes the commit and the use of "
+     "the values. Operations that kept rows for their check (--verify) count in no latency, unless "
      "all operations are checked."},
     {kOperations, "p50 us", kPercentile},
     {kOperations, "p99 us", kPercentile},
     {kOperations, "p99.9 us", kPercentile},
     {kOperations, "max us", "The longest operation, in microseconds."},
     {kOperations, "cpu us/op",
-     "CPU time of the run, user and system, background threads, a server of its own and checks "
-     "of answers (--verify) included, divided by the operations; in microseconds."},
+     "Processor time of the run per operation, in microseconds: user and system time of the "
+     "clients, the background threads, a server that the run started, and the checks of answers "
+     "(--verify)."},
     {kOperations, "prepare ns/op",
-     "Time that the clients spent on preparing the operations of this phase, divided by their "
-     "number, in nanoseconds: they chose rows that the database holds, made keys and values, and "
-     "waited for each other's choices. It is in ops/s and in no latency, but with --queue-depth in "
-     "that of the reads in flight meanwhile. From a tenth of the clients' time on, the report "
-     "begins with a line that says so."},
+     "Time that the clients spent on preparing the operations of this phase, per operation, in "
+     "nanoseconds: they chose rows that the database holds, made keys and values, and waited for "
+     "each other's choices. The rate (ops/s) includes this time. No latency includes it, except "
+     "with --queue-depth, where reads are in flight meanwhile. The report begins with a line "
+     "about it when it is a tenth of the clients' time or more."},
     {kOperations, "harness ns/op",
-     "What the loop of the harness itself costs, in nanoseconds: measured with point reads on an "
-     "engine that does nothing, just before the run. They are of all rows of the data set, by the "
-     "run's distribution, whatever rows the database holds and whatever the phase does; prepare "
-     "ns/op is of the phase."},
+     "What the loop of the harness itself costs per operation, in nanoseconds. testbed measures it "
+     "just before the run, with point reads on an engine that does nothing. These reads choose "
+     "among all rows of the data set, by the run's distribution: the rows that the database holds "
+     "and the work of the phase do not change them. prepare ns/op is measured in the phase."},
     {kOperations, "foreign cpu",
      "Share of all processors that other programs used in user mode while the phase ran."},
     {kOperations, "steady",
@@ -88,20 +90,21 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "wrong", "Checked answers that were wrong."},
     {kIntended, "phase", kPhase},
     {kIntended, "target ops/s",
-     "The rate of all operations that --rate or the phase asked for; of one that changes, its "
-     "mean."},
-    {kIntended, "ops/s", "The rate that was reached, of the operations of the row."},
+     "The rate of all operations together that --rate or the phase asked for; the mean rate, when "
+     "it changes over the phase."},
+    {kIntended, "ops/s", "The rate that the operations of the row reached."},
     {kIntended, "mean us",
-     "Mean latency in microseconds from the moment the operation should have begun: the wait for a "
-     "slow operation before it counts, also of operations that had not begun at the end."},
+     "Mean latency in microseconds from the moment at which the operation should have begun. So it "
+     "includes the wait for slow operations before it. Operations that had not begun at the end "
+     "count, too."},
     {kIntended, "p50 us", kIntendedPercentile},
     {kIntended, "p99 us", kIntendedPercentile},
     {kIntended, "p99.9 us", kIntendedPercentile},
     {kIntended, "max us",
-     "The longest latency, in microseconds, operations that had not begun included."},
+     "The longest latency, in microseconds; operations that had not begun at the end count, too."},
     {kIntended, "late p50 us",
-     "How late the phase's operations began, of whatever kind, at the median, in microseconds; "
-     "without the time in which the client itself made keys and values or checked answers."},
+     "How late the operations of the phase began, all kinds together: the median, in microseconds. "
+     "It leaves out the time in which the client itself made keys and values or checked answers."},
     {kIntended, "late p99 us", "How late they began at the 99th percentile, in microseconds."},
     {kIntended, "backlog s",
      "How late the last operation began, or how long the first that had not begun had waited at "
@@ -110,13 +113,14 @@ const std::vector<ColumnMeaning> kMeanings = {
      "The workload, the clients and, from the second on, the load (load 2) and the run on it "
      "(#2)."},
     {kRates, "target ops/s",
-     "The rate of the step, an open loop; or closed loop: as fast as the clients go."},
-    {kRates, "ops/s", "The rate that was reached, of all kinds of operations."},
+     "The rate of the step, in an open loop. \"closed loop\": the clients went as fast as they "
+     "could."},
+    {kRates, "ops/s", "The rate that all kinds of operations reached together."},
     {kRates, "seconds", "Length of the step, its warm-up apart."},
     {kRates, "count", "Operations of the kind that is limited."},
     {kRates, "p50 us",
-     "Median of the latency from the intended start, in microseconds; in the closed loop from the "
-     "start, without a wait for operations before it."},
+     "Median of the latency from the intended start, in microseconds. In the closed loop it is the "
+     "latency from the actual start, without a wait for earlier operations."},
     {kRates, "p99 us", "99th percentile of this latency."},
     {kRates, "limited us", "The percentile that is limited."},
     {kRates, "max us", "The longest latency."},
@@ -125,8 +129,8 @@ const std::vector<ColumnMeaning> kMeanings = {
      "How late the last operation of a thread began, or how long the first that had not begun had "
      "waited at the end, at most, in seconds."},
     {kRates, "meets",
-     "Whether the percentile is below the limit; no, fell behind: operations that were due were "
-     "left undone; found: the rate that the search found."},
+     "Whether the percentile is below the limit. \"no, fell behind\": operations that were due "
+     "were not performed. \"found\": the rate that the search found."},
     {kTasks, "phase: task",
      "The phase, and the number of one of the processes that were its clients (--task). The table "
      "of operations has all of them together."},
@@ -134,54 +138,58 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kTasks, "clients", "Its client threads."},
     {kTasks, "count", "Operations that they completed."},
     {kTasks, "ops/s",
-     "These operations a second, from its first client's begin to its last one's end."},
+     "These operations a second, from the begin of the task's first client to the end of its last "
+     "one."},
     {kTasks, "p50 us", kPercentile},
     {kTasks, "p99 us", kPercentile},
     {kTasks, "max us", "Their longest operation, in microseconds."},
     {kTasks, "late us",
-     "How long after the moment that was set for all it began, in microseconds, by the clock of "
-     "task 0 and so within error us."},
+     "How long after the common moment of the start this task began, in microseconds. The clock of "
+     "task 0 measures it, so it is exact to within error us."},
     {kTasks, "clock us",
-     "The time of day on its host less that on task 0's, before the phase, in microseconds. The "
-     "times of a phase do not follow from it: tasks compare clocks that nobody sets."},
+     "The time of day on the task's host less the time of day on task 0's host, before the phase, "
+     "in microseconds. The times of a phase do not depend on it, because the tasks compare clocks "
+     "that nobody sets."},
     {kTasks, "error us", "Bound of the error of this difference: half of a message's round trip."},
     {kTasks, "drift us",
      "By how much the clocks that nobody sets moved against each other during the phase, in "
      "microseconds."},
     {kReads, "phase", kPhase},
     {kReads, "engine asks",
-     "Blocks that the engine asked of its own cache, per operation; without those of checks "
-     "(--verify) where its sessions count them (btree, fractal, rocksdb, sqlite), and with "
-     "them elsewhere."},
-    {kReads, "engine misses", "Blocks of these that the cache did not have, per operation."},
+     "Blocks that the engine asked of its own cache, per operation. Where each session counts its "
+     "own blocks (btree, fractal, rocksdb, sqlite), the blocks of checks (--verify) are left out; "
+     "other engines' figures include them."},
+    {kReads, "engine misses", "How many of these blocks the cache did not have, per operation."},
     {kReads, "file reads", "Read calls that reached files, per operation (counted on each call)."},
     {kReads, "file B/read", "Bytes of such a call."},
     {kReads, "kernel reads",
      "Block requests that the operation caused itself, per operation: reads that the page cache "
      "could not serve, charged to the thread that waited."},
     {kReads, "kernel B/read",
-     "Bytes of such a request. More than file B/read: readahead, or blocks that are not aligned to "
-     "pages."},
+     "Bytes of such a request. It is larger than file B/read when the kernel reads ahead, or when "
+     "blocks are not aligned to pages."},
     {kReads, "device reads",
-     "Reads of the device's own statistics, per operation, background work included; known reads "
-     "of other programs are taken off and have a row of their own (others)."},
+     "Reads by the device's own statistics, per operation, background work included. Reads that "
+     "other programs are known to have made are subtracted, and have a row of their own (others)."},
     {kReads, "device B/read", "Bytes of such a read."},
     {kReads, "foreground share",
      "Share of the device's read bytes that operations of the user caused; the rest is background "
      "work. \"-\" without the kernel's account, which alone tells them apart."},
     {kWire, "phase", kPhase},
     {kWire, "round trips",
-     "How often the client waited for an answer of the server: it received something after it had "
-     "sent something. Statements that are sent together make one. Engines that are libraries have "
-     "no such table."},
+     "How often the client waited for an answer of the server, per operation: it sent something "
+     "and then received something. Statements that are sent together make one round trip. Engines "
+     "that are libraries have no such table."},
     {kWire, "bytes sent",
      "Bytes that the client's library gave to its socket, protocol and encryption included."},
     {kWire, "bytes received", "Bytes that it took from its socket, likewise."},
     {kAddresses, "phase: address",
-     "The phase, and one of the addresses of --connect; (lost): its connections were lost, and "
-     "clients went on at others."},
+     "The phase, and one of the addresses of --connect. \"(lost)\": the connections to it were "
+     "lost, and their clients went on at other addresses."},
     {kAddresses, "clients", "Client threads that the phase connected to it."},
-    {kAddresses, "count", "Operations that they completed, at others after it was lost."},
+    {kAddresses, "count",
+     "Operations that these clients completed. Those that they completed at other addresses, after "
+     "this one was lost, count here."},
     {kAddresses, "ops/s", "These operations a second."},
     {kAddresses, "p50 us", kPercentile},
     {kAddresses, "p99 us", kPercentile},
@@ -214,15 +222,20 @@ const std::vector<ColumnMeaning> kMeanings = {
      "Bytes that only fill a block, per operation; \"-\" of an engine that does not count them "
      "apart."},
     {kLog, "rewritten",
-     "Bytes of blocks that were written again with more records, per operation; \"-\" likewise."},
+     "Bytes of blocks that were written again with more records, per operation; \"-\" of an engine "
+     "that does not count them apart."},
     {kLog, "engine says",
      "All log bytes as the engine or its file calls count them, per operation: the sum of the four "
      "columns before it, also where the engine counts only the first of them apart."},
     {kLog, "device all", "All bytes that the device wrote for the run, per operation."},
     {kLog, "device log", "Bytes that the device wrote for log files, per operation."},
     {kLog, "device journal", "Bytes for the file system's journal and metadata, per operation."},
-    {kLog, "estimate", "Bytes that the engine's log bytes and syncs let one expect of the device."},
-    {kLog, "at least", "The least bytes that they let one expect."},
+    {kLog, "estimate",
+     "Bytes that one would expect the device to write for the log, per operation, when only the "
+     "engine's log bytes and its number of syncs are known."},
+    {kLog, "at least",
+     "The least bytes that the device can have written for the log by these two numbers, per "
+     "operation."},
     {kLog, "syncs",
      "Calls that make the log durable, per operation: syncs, and writes with O_DSYNC; below 1 with "
      "group commit, and 0 when the log was not synced."},
@@ -266,9 +279,10 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kTuning, "neither cache", "Memory of the budget that neither cache could use."},
     {kRehearsal, "cache", "The share of --ram that the engine's cache had."},
     {kRehearsal, "cache held", "The most memory that the cache then held."},
-    {kRehearsal, "held without page cache, mean", "Memory held, page cache apart; mean."},
-    {kRehearsal, "most", "The most of it at any moment."},
-    {kRehearsal, "memory needed", "The least budget that would suffice."},
+    {kRehearsal, "held without page cache, mean",
+     "Memory that the run held, its page cache left out: the mean."},
+    {kRehearsal, "most", "The same at the moment at which it was largest."},
+    {kRehearsal, "memory needed", "The least memory budget that would suffice for this share."},
     {kRepeats, "phase", "The phase, its operation and the clients."},
     {kRepeats, "loads", "Loads, each with a seed of its own (--repeat)."},
     {kRepeats, "runs", "Runs on all of them (--repeat-runs on each)."},
@@ -319,7 +333,7 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kRounds, "first client s", "When the first client had finished."},
     {kRounds, "last client s", "When the last client had finished."},
     {kBlocks, "step: operation",
-     "The step, the kind of operation, and the unit that figures are per."},
+     "The step, the kind of operation, and what the figures are divided by: operations or rows."},
     {kBlocks, "count", "Operations of that kind."},
     {kBlocks, "reads", "Reads that it caused itself, per operation or row."},
     {kBlocks, "read KiB", "KiB of them."},
@@ -327,20 +341,23 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kBlocks, "write KiB", "KiB of them."},
     {kBlocks, "level", "The level that counted: kernel (block requests) or file (calls)."},
     {kCompared, "phase",
-     "The phase and the clients, and the operation of a metric of one kind; of two directories the "
-     "cell as well."},
+     "The phase and the clients. A metric of one kind of operation also has the operation here; a "
+     "comparison of two directories also has the cell."},
     {kCompared, "metric", "What is compared: one of the metrics below, chosen by --metric."},
     {kCompared, "first",
-     "Mean over the loads of the first result: the geometric one, or the arithmetic one where the "
-     "change is a difference."},
+     "Mean over the loads of the first result: the geometric mean, or the arithmetic mean where "
+     "the change is a difference."},
     {kCompared, "second", "The same of the second result."},
     {kCompared, "change (interval)",
-     "By how much the second differs from the first, in percent, and the interval that holds the "
-     "true change with 95 %; a difference where a value is 0."},
+     "By how much the second result differs from the first, in percent, with the 95 % confidence "
+     "interval of the change. Where a value is 0, it is a difference."},
     {kCompared, "answer",
-     "Faster or slower, higher or lower, when the interval excludes no change; same, when it lies "
-     "within --within; else cannot be told. Results of other machines or terms are not judged."},
-    {kCompared, "loads", "Loads of the first and of the second result that the answer is from."},
+     "Faster or slower, higher or lower: the 95 % interval does not contain 0. Same: two one-sided "
+     "tests at 5 % put the change within --within, which the 90 % interval then lies in. Else "
+     "cannot be told. Results of two machines, or with a setting that is in force on one side "
+     "alone, are not judged."},
+    {kCompared, "loads",
+     "The number of loads of the first result and of the second one that the answer is based on."},
     {kCompared, "more loads",
      "Further loads of each side that would answer the question if they are like those seen; "
      "\"-\": a thousand would not."},
@@ -349,17 +366,18 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kAbTwo, "a", "Mean of side a over the loads."},
     {kAbTwo, "b", "Mean of side b."},
     {kAbTwo, "change",
-     "By how much b differs from a, in percent, and the interval that holds the true change with "
-     "95 %; a difference where a value is 0."},
+     "By how much b differs from a, in percent, with the 95 % confidence interval of the change. "
+     "Where a value is 0, it is a difference."},
     {kAbTwo, "answer",
-     "Faster or slower, higher or lower, when the interval excludes no change; same, when it lies "
-     "within --until; else cannot be told."},
+     "Faster or slower, higher or lower: the interval does not contain 0. Same: two one-sided "
+     "tests put the change within --until, though the printed interval, which is wider, may reach "
+     "beyond it. Else cannot be told."},
     {kAbMany, "metric", "What is compared, as with two sides."},
     {kAbMany, "side", "The side of the row and, beside a, its mean."},
     {kAbMany, "a", "Mean of side a over the loads."},
     {kAbMany, "change",
-     "By how much the side of the row differs from a, with the interval that holds the true change "
-     "with 95 %."},
+     "By how much the side of the row differs from a, with the 95 % confidence interval of the "
+     "change."},
     {kAbMany, "answer", "As with two sides."},
     {kAbMoved, "counter",
      "What was counted at one of the levels, per operation (docs/results.md, \"A comparison\")."},
@@ -381,8 +399,8 @@ const std::vector<ColumnMeaning> kMeanings = {
      "there."},
     {kAbRest, "kernel writes/s", "Block writes, likewise."},
     {kWorst, "second",
-     "Begin and end of the second, from the begin of the phase; longer than a second when the "
-     "whole process stood still."},
+     "Begin and end of the second, counted from the begin of the phase. It is longer than a second "
+     "when the whole process stood still."},
     {kWorst, "ops/s", "Operations of all clients in it, divided by its length."},
     {kWorst, "p99", "99th percentile of the latency of the operations that ended in it."},
     {kWorst, "slowest", "The longest operation that ended in it."},

@@ -154,16 +154,16 @@ const std::vector<ColumnMeaning> kCommandMeanings = {
     {kPlanShared, "value", "Its value."},
     {kPlanCells, "cell", "The values of the axes that make the cell."},
     {kPlanCells, "database",
-     "The database that it runs on: its own, one that it shares with other cells, or a copy of "
-     "such a one, by the first digits of its key; \"-\" when the cell does not run."},
+     "The database that the cell runs on: its own, one that it shares with other cells, or a copy "
+     "of a shared one. The first digits of its key stand for it. \"-\": the cell does not run."},
     {kPlanCells, "its other options, or why it does not run",
-     "The options that not all cells have; of a cell that is left out, the reason."},
+     "The options that differ between cells. For a cell that is left out, the reason."},
     {kCells, "cell, for --cell",
      "The key of the cell, by which `testbed experiment run` runs it alone."},
     {kCells, "block", "The block that the cell belongs to."},
     {kCells, "database",
-     "The database that it runs on: its own, one that it shares with other cells, or a copy of "
-     "such a one, by the first digits of its key."},
+     "The database that the cell runs on: its own, one that it shares with other cells, or a copy "
+     "of a shared one. The first digits of its key stand for it."},
     {kCells, "state", "Whether the results directory has the cell: finished, or not finished."},
     {kCellBlocks, "block, for --block",
      "The key of the block, by which `testbed experiment run` runs its cells."},

@@ -24,13 +24,13 @@ const std::vector<ColumnMeaning> kWords = {
      "phase. Where it was not at rest, requests of one phase may be counted in the next."},
     {kInReports, "grade",
      "How exact the account of reads and writes is. A: requests were counted in the kernel, on a "
-     "device of the run's own; B: one of the two; C: neither. The reasons follow it, and what is "
-     "not known."},
+     "device of the run's own. B: one of the two holds. C: neither does. Behind the grade stand "
+     "its reasons, and what is not known."},
     {kInReports, "not known",
-     "What this machine, this user or this engine cannot tell of a run, and the option or right "
-     "that it takes."},
+     "What this machine, this user or this engine cannot tell about a run, with the option or the "
+     "right that would make it known."},
     {kInReports, "not in force",
-     "A setting that was asked for, and that the machine refused: the run went without it."},
+     "A setting that was asked for and that the machine refused; the run went on without it."},
     {kInReports, "closed loop",
      "Each client begins its next operation when its last one has ended, so that a slow operation "
      "keeps others from coming."},
@@ -52,18 +52,18 @@ const std::vector<ColumnMeaning> kWords = {
      "a seed of its own."},
     {kInReports, "#2", "The second run on the same load (--repeat-runs)."},
     {kInReports, "settle",
-     "A step without operations, after a load or where --workload names it: the engine and the "
-     "device come to rest, so that the next phase does no work of this one."},
+     "A step without operations, after a load or where --workload names it. The engine and the "
+     "device come to rest in it, so that the next phase does none of the work that was left over."},
     {kInReports, "warm-up",
      "Operations before a measured phase (--warmup), which are in none of its figures."},
     {kInReports, "x ram", "Bytes of keys and values for each byte of --ram."},
     {kInReports, "the run's alone",
-     "Of a device: no other program uses it, as of --scratch. A shared one may have requests of "
-     "others."},
+     "Said of a device: no other program uses it, as with --scratch. A shared device may have "
+     "requests of other programs."},
     {kInReports, "verify",
-     "Reads that check answers (--verify), outside of the operation and its latency; "
-     "background work in the account. An operation that keeps rows for its check is in no "
-     "latency, unless all operations are checked."},
+     "Reads that check answers (--verify). They are outside of the operation and of its latency, "
+     "and are background work in the account. An operation that keeps rows for its check counts in "
+     "no latency, unless all operations are checked."},
     {kInReports, "release",
      "The version of the engine where it is not the one that is linked in, and how it was built."},
     {kInReports, "label", "The name that the user gave the runs (--label)."},
@@ -188,10 +188,12 @@ const std::vector<ColumnMeaning> kWords = {
      "slower is the opposite."},
     {kInComparisons, "higher", "A count or a size that is larger for sure; lower is the opposite."},
     {kInComparisons, "same",
-     "The interval of the change lies within the margin of --until or --within."},
+     "Two one-sided tests say that the change lies within the margin of --until or --within. They "
+     "look at a narrower interval than the one that is printed (90 % for 95 %), which may "
+     "therefore reach beyond the margin."},
     {kInComparisons, "cannot be told",
-     "The measured loads or rounds leave more than one answer open. How many more would tell is "
-     "said where it is known."},
+     "The measured loads or rounds leave more than one answer open. The report says how many more "
+     "would tell, where that is known."},
     {kInComparisons, "settings 2",
      "Results of the same phase with other settings or on another machine, in rows of their own."},
     {kInExperiments, "cell", "A run of an experiment, or of a sweep: one label of each axis."},
@@ -213,8 +215,8 @@ const std::vector<ColumnMeaning> kWords = {
      "What would make the part's statement false; a part that nothing could make false is no "
      "test."},
     {kInExperiments, "holds",
-     "The part's statement is true for the measured figures, with the share of resampled rounds in "
-     "which it is."},
+     "The part's statement is true for the measured figures. Beside it stands the share of "
+     "resampled rounds in which it is true."},
     {kInExperiments, "does not hold", "It is false for them."},
     {kInExperiments, "cannot be told from these figures",
      "It is true in some of the resampled rounds and false in others."},
@@ -225,7 +227,8 @@ const std::vector<ColumnMeaning> kWords = {
     {kInExperiments, "in part", "Some parts of the finding hold, and others do not."},
     {kInExperiments, "not reproduced", "No part of the finding holds."},
     {kInExperiments, "no verdict",
-     "No verdict from one round, which has no spread; how many parts hold in it is said."},
+     "There is one round, which has no spread to judge by. The line says how many parts hold in "
+     "it."},
     {kInExperiments, "untestable", "The claim cannot be checked here; the reason follows."},
     {kInExperiments, "waits for an engine", "The claim is about an engine that this build lacks."},
     {kInExperiments, "withheld",
@@ -250,12 +253,14 @@ const std::vector<ColumnMeaning> kWords = {
      "Operations a second of the last workload that measured, or of the load where nothing else "
      "was measured."},
     {kSweepFigures, "p99_us (us)",
-     "99th percentile of the latency of the operation done most often, of about equally frequent "
-     "ones the first that the report names; in an open loop from the intended start."},
+     "99th percentile of the latency of the most frequent operation, in microseconds. Of "
+     "operations that are about equally frequent it is the first one in the report. In an open "
+     "loop the latency counts from the intended start."},
     {kSweepFigures, "device_reads", "Reads of the device per operation, without other programs'."},
     {kSweepFigures, "written (B)",
-     "Bytes that the device wrote per operation, without other programs'. A settle counts against "
-     "the phase before it: that behind a load, and another where --workload names it."},
+     "Bytes that the device wrote per operation, other programs' bytes left out. The bytes of a "
+     "settle count with the phase before it: of the settle after a load, and of each one that "
+     "--workload names."},
     {kSweepFigures, "cpu_us (us)", "CPU time of the run per operation."},
     {kSweepFigures, "data (MiB)", "The database on disk, without its log files."},
     {kSpaceParts, "superblock", "btree: the first page, which says what the file is."},
@@ -277,7 +282,8 @@ const std::vector<ColumnMeaning> kWords = {
     {kSpaceParts, "holes behind compressed pages",
      "btree: blocks that the file system did not need to allocate; they count against the other "
      "parts."},
-    {kSpaceParts, "headers", "fractal: two, of which the newer valid one counts."},
+    {kSpaceParts, "headers",
+     "fractal: two copies of the file's header. The newer valid one counts."},
     {kSpaceParts, "translation table", "fractal: the place of each node and block in the file."},
     {kSpaceParts, "leaf nodes", "fractal: nodes with rows."},
     {kSpaceParts, "inner nodes, level ...",

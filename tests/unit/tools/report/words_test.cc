@@ -36,6 +36,11 @@ TEST(WordMeaningsTest, HaveTheWordsThatAUserAskedFor) {
   ExpectExplained("other files", "other files of the run");
 }
 
+// It said that the whole interval lies within the margin (tools/statistics/comparison.h).
+TEST(WordMeaningsTest, SameIsWhatTheTestsOfTheMarginSay) {
+  EXPECT_THAT(ExplainText("same"), HasSubstr("  same: Two one-sided tests"));
+}
+
 TEST(WordMeaningsTest, HaveTheCausesAndTheKindsOfFiles) {
   for (size_t i = 0; i < kFixedOps; ++i) {
     ExpectExplained(OpName(OpKind{static_cast<uint8_t>(i)}));
