@@ -47,16 +47,16 @@ void SetCachePct(const std::string& option, const std::string& text, RunOptions*
 
 // Adds the options that name the engine and the directory of its database.
 void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
-  app.add_option("--engine", o.engine_name, "Storage engine[@release]; `testbed list` shows them")
+  app.add_option("--engine", o.engine_name, "Storage engine, or NAME@RELEASE (`testbed list`)")
       ->type_name("NAME");
   AddServerOptions(app, o);
   AddDirectoryOption(
       app, "--dir", &o.dir,
-      "Directory of the database, kept after the run; without it a temporary one below "
-      "the current directory is used and removed");
+      "Directory of the database, which the run keeps; without it the run makes a temporary one "
+      "below the current directory and removes it");
   app.add_flag(
       "--fresh", o.fresh,
-      "Remove the database that testbed made in --dir, and load it anew; other files there stay");
+      "Remove the database that testbed made in --dir, and load a new one; other files there stay");
   app.add_flag("--reuse", o.reuse, "Use the loaded database in --dir as it is");
 }
 
@@ -69,12 +69,13 @@ void AddIoOptions(CLI::App& app, RunOptions& o) {
                          IoModeName);
       });
   Add(app, "--page-size", "SIZE",
-      "Size of a b-tree page or of a block of a sorted run [8k, or what the engine has]",
+      "Size of a page of a b-tree, or of a block of an LSM tree [8k, or what the engine has]",
       [&o](auto& option, auto& text) {
         o.page_size = static_cast<uint32_t>(ParseSize(option, text, 512, 16 << 20));
       });
   Add(app, "--readahead", "SIZE",
-      "read_ahead_kb of the block device during the run, restored after it (root) [unchanged]",
+      "Readahead of the block device (read_ahead_kb) during the run; the run restores it (root) "
+      "[unchanged]",
       [&o](auto& option, auto& text) {
         o.readahead_bytes = ParseSize(option, text, 0, 1 << 30);
         if (*o.readahead_bytes % 4096 != 0)
@@ -99,16 +100,16 @@ void AddIoOptions(CLI::App& app, RunOptions& o) {
 // cache.
 void AddMemoryOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--ram", "SIZE",
-      "Memory budget of the run, its page cache included; 0 = not bounded [256M]",
+      "Memory budget of the run, its page cache included; 0 sets no limit [256M]",
       [&o](auto& option, auto& text) {
         o.ram_bytes = ParseSize(option, text, 0, 1ull << 50);
         if (o.ram_bytes != 0 && o.ram_bytes < (32u << 20))
           RefuseValue(option, text, "0, or 32M and more");
       });
   Add(app, "--cache-pct", "PERCENT",
-      "Share of --ram for the engine's cache; the OS page cache gets the rest. most: the largest "
-      "share with which rehearsals of the run stay within --ram; auto or auto:START: the fastest "
-      "share, found by trials that begin at START [50]",
+      "Share of --ram for the engine's cache, from 1 to 95; the OS page cache gets the rest. most: "
+      "the largest share that keeps the run within --ram, found by rehearsals; auto or auto:START: "
+      "the share with the highest rate, found by trials that begin at START [50]",
       [&o](auto& option, auto& text) { SetCachePct(option, text, &o); });
   Add(app, "--cache-size", "SIZE", "Size of the engine's cache, instead of --cache-pct",
       [&o](auto& option, auto& text) {
@@ -131,7 +132,8 @@ void AddCommitOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) {
         o.engine.lazy_interval_ms = static_cast<uint32_t>(ParseCount(option, text, 1, 60000));
       });
-  Add(app, "--compression", "NAME", "Block compression, one that the engine has [none]",
+  Add(app, "--compression", "NAME",
+      "Block compression; `testbed list` shows what each engine has [none]",
       [&o](auto&, auto& text) { o.engine.compression = text; });
   app.add_option_function<std::vector<std::string>>(
          "--engine-option",
@@ -163,7 +165,7 @@ void AddDeviceOptions(CLI::App& app, RunOptions& o) {
         }
       });
   Add(app, "--read-iops", "N",
-      "The device answers this run at most N reads a second, as a volume with that limit would; 0 "
+      "Limit the device to N reads a second for this run, as a volume with such a limit does; 0 "
       "sets no limit (root) [0]",
       [&o](auto& option, auto& text) { o.read_iops = ParseCount(option, text, 0, 1000000000); });
   app.add_flag("--strict", o.strict,
@@ -185,23 +187,25 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
 void AddDataOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Data");
   Add(app, "--databases", "N",
-      "Number of databases, each with its own files, log and share of the cache; for workloads "
-      "with a table for each client (ib.* and concurrent-inserts), which are spread over them [1]",
+      "Number of databases, each with its own files, log and share of the cache; only for "
+      "workloads with a table for each client (ib.* and concurrent-inserts), whose tables are "
+      "spread over the databases [1]",
       [&o](auto& option, auto& text) {
         o.databases = static_cast<uint32_t>(ParseCount(option, text, 1, 1000));
       });
-  Add(app, "--rows", "N", "Rows of the database [as many as --db-ratio gives]",
+  Add(app, "--rows", "N", "Number of rows of the database [what --db-ratio gives]",
       [&o](auto& option, auto& text) { o.rows = ParseCount(option, text, 1, UINT64_MAX); });
   Add(app, "--db-ratio", "RATIO",
-      "Size of the data (keys and values), as a multiple of --ram; a loader with rows of its own, "
-      "such as linkbench-load, loads as many rows [4]",
+      "Size of the data (keys and values), as a multiple of --ram, which gives the number of rows; "
+      "a loader with rows of its own, such as linkbench-load, takes this number too, whatever size "
+      "its rows have [4]",
       [&o](auto& option, auto& text) { o.db_ratio = ParseReal(option, text, 0.01, 10000); });
   Add(app, "--key-size", "SIZE", "Bytes of a key [16, or what the workload has]",
       [&o](auto& option, auto& text) { o.data.key_size = ParseSize(option, text, 8, 4096); });
   Add(app, "--value-size", "SIZE",
-      "Bytes of a value; 10x100 gives it ten fields, of which an update reads the row and writes "
-      "one (mixed, ycsb-*); with 100-1000 each row has a random size of its own, with column the "
-      "size that its line in the file of --keys has behind a tab [400, or what the workload has]",
+      "Bytes of a value; 10x100: ten fields of 100 bytes, and an update reads the row and writes "
+      "one field (mixed, ycsb-*); 100-1000: a random size for each row; column: the number that "
+      "follows a tab in the row's line in the file of --keys [400, or what the workload has]",
       [&o](auto& option, auto& text) { SetValueSize(option, text, &o.data); });
   Add(app, "--compressibility", "SHARE",
       "Share of a value's bytes that a compressor can remove, 0 to 1 [0.5]",
@@ -215,8 +219,8 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
                       KeyOrderName);
       });
   Add(app, "--keys", "FILE",
-      "Insert the keys of a file, one a line, in its order; words, places, packages, paths and "
-      "paths:DIR are sets of real keys, sorted (docs/workloads.md)",
+      "Insert the keys in a file, one key on each line, in the order of the file; words, places, "
+      "packages, paths and paths:DIR are sets of real keys in sorted order (docs/workloads.md)",
       [&o](auto& option, auto& text) {
         if (text.empty()) RefuseValue(option, text, fmt::format("a file or a set: {}", kKeySets));
         o.data.order = KeyOrder::kFile;
@@ -236,15 +240,18 @@ namespace {
 // Adds the options that choose the phases, their length and their rate.
 void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--workload", "LIST",
-      "Phases to run, in order: NAME:3 runs one three times, replay:FILE a trace, 'NAME 60s ~2 @ "
-      "5000' one with its own length, popular rows and rate, which may change: 1k..8k, "
-      "'1k^8k 1s/10s', 1k~8k/30s (docs/rates.md) [insert,point-read]",
+      "Phases to run, in order; NAME:3 runs a workload three times, replay:FILE replays a trace, "
+      "'NAME 60s ~2 @ 5000' gives a phase a length, the second set of popular rows, and a rate; a "
+      "rate may change: 1k..8k is a ramp, '1k^8k 1s/10s' has bursts, 1k~8k/30s is a wave "
+      "(docs/rates.md) [insert,point-read]",
       [&o](auto& option, auto& text) { SetWorkloads(option, text, &o); });
   Add(app, "--threads", "LIST",
-      "Client threads; a list runs each in turn, such as 1,8,16 [8, or what the workload has]",
+      "Number of client threads; a list, such as 1,8,16, makes a run for each number [8, or what "
+      "the workload has]",
       [&o](auto& option, auto& text) { o.threads = ParseCounts(option, text, 1, 1000); });
   Add(app, "--queue-depth", "N",
-      "Point reads that each thread keeps in flight by io_uring, each for a client of its own [1]",
+      "Number of point reads that each thread keeps in flight by io_uring; each is a client of its "
+      "own [1]",
       [&o](auto& option, auto& text) {
         o.queue_depth = static_cast<int>(ParseCount(option, text, 1, 4096));
       });
@@ -255,16 +262,17 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
       "a length of its own keeps that",
       [&o](auto& option, auto& text) { o.operations = ParseCount(option, text, 1, UINT64_MAX); });
   Add(app, "--warmup", "S",
-      "Seconds of a phase before its measurement [5; 0 with --operations and, without --find-rate, "
-      "where --workload names settle or gives any phase a length, popular rows or a rate]",
+      "Seconds that a phase runs before it is measured [5; 0 with --operations, and, without "
+      "--find-rate, when --workload names settle or gives any phase a length, popular rows or a "
+      "rate]",
       [&o](auto& option, auto& text) { o.warmup = ParseReal(option, text, 0, 1e7); });
   Add(app, "--rate", "OPS",
-      "Open loop: operations per second of all threads together; latency is also given from the "
-      "intended start [no rate: a closed loop]",
+      "Start this number of operations a second, on all threads together, by a schedule (an open "
+      "loop); the report also has the latency from the intended start [no rate: a closed loop]",
       [&o](auto& option, auto& text) { o.rate = ParseReal(option, text, 0.001, 1e9); });
   Add(app, "--arrivals", "HOW",
-      "Gaps between the intended starts of --rate, on each thread: even or exponential (random, a "
-      "Poisson process) [even]",
+      "Gaps between the intended starts of --rate on each thread: even, or exponential (random "
+      "gaps, a Poisson process) [even]",
       [&o](auto& option, auto& text) {
         o.arrivals =
             ParseName(option, text, {Arrivals::kEven, Arrivals::kExponential}, ArrivalsName);
@@ -325,8 +333,8 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
             ParseName(option, text, {Consume::kTouch, Consume::kCopy, Consume::kNone}, ConsumeName);
       });
   Add(app, "--added-delay", "NS",
-      "Slow every operation down by this many nanoseconds of busy waiting inside the timed part, "
-      "to see how small a change is found [0]",
+      "Make every operation slower by this number of nanoseconds, by busy waiting in the timed "
+      "part, to see how small a change a comparison finds [0]",
       [&o](auto& option, auto& text) { o.added_delay_ns = ParseCount(option, text, 0, 10000000); });
   Add(app, "--verify", "WHICH", "Values that are checked: none, sample (one in 64), all [sample]",
       [&o](auto& option, auto& text) {
@@ -334,7 +342,8 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
             ParseName<uint32_t>(option, text, {{"none", 0}, {"sample", 64}, {"all", 1}});
       });
   Add(app, "--verify-every", "N",
-      "Check one value in N: 1 checks all, 0 none; --verify sets the same number by a word [64]",
+      "Check one value in N; 1 checks all values, 0 none; --verify sets the same number by a word "
+      "[64]",
       [&o](auto& option, auto& text) {
         o.verify_every = static_cast<uint32_t>(ParseCount(option, text, 0, 1000000000));
       });
@@ -356,8 +365,8 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
       "Drop the database's pages from the page cache before each measured phase and its warm-up "
       "(--warmup 0: it is cold); an engine that maps its files is opened anew, its cache empty");
   app.add_flag("--readahead-model", o.readahead_model,
-               "Also report what a kernel of 2014 would have read from the device for the same "
-               "file reads (docs/accounting.md)");
+               "Also report what a Linux kernel of 2014 would have read from the device for the "
+               "same file reads (docs/accounting.md)");
 }
 
 }  // namespace
@@ -418,7 +427,8 @@ void AddSweepOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) {
         o.rounds = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
-  app.add_flag("--forecast", o.forecast, "Only print what would run, with its time and space");
+  app.add_flag("--forecast", o.forecast,
+               "Only print what would run, and how much time and space it would take");
 }
 
 }  // namespace testbed

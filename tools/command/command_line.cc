@@ -53,9 +53,9 @@ constexpr int kStoppedByUser = 130;  // exit code
 constexpr char kRunExamples[] =
     "\nExamples:\n"
     "  testbed --engine rocksdb --cache-pct 20\n"
-    "      loads a database of 4 x 256M, reads it at random: 20 % of the budget for RocksDB's "
-    "cache,\n"
-    "      the rest for the OS page cache\n"
+    "      loads a database of 4 x 256M and reads it at random; RocksDB's cache gets 20 % of the "
+    "256M,\n"
+    "      and the OS page cache the rest\n"
     "  testbed --engine btree --io direct --page-size 8k --threads 1,8,16\n"
     "      direct reads of 8k pages by 1, 8 and 16 clients, on one loaded database\n"
     "  sudo testbed --engine wiredtiger --scratch 4G,xfs --json run.json\n"
@@ -63,13 +63,14 @@ constexpr char kRunExamples[] =
     "  testbed --engine btree --dir /data/b --workload insert; testbed --engine btree --dir "
     "/data/b \\\n"
     "      --reuse --workload mixed --mix point-read=80,update=20 --rate 5000\n"
-    "      load once, then an open-loop mix with latency from the intended start\n"
+    "      loads once, then runs an open-loop mix with the latency from the intended start\n"
     "  testbed --engine rocksdb --workload ycsb-load,ycsb-a --threads 4 --find-rate 'p99 < 5ms'\n"
-    "      the highest rate at which 99 of 100 operations take less than 5 ms, and the curve\n"
+    "      finds the highest rate at which 99 of 100 operations take less than 5 ms, and prints\n"
+    "      the latency at each rate that it tried\n"
     "  testbed --engine rocksdb --workload 'ycsb-load, ycsb-a 60s, ycsb-c 60s @ 5000, settle'\n"
     "      phases over time, each with a length and a rate of its own\n"
     "  testbed --engine rocksdb --workload fillrandom,mixgraph --workload-option model=zippydb\n"
-    "      Meta's models of its own load\n"
+    "      Meta's published model of the load of its ZippyDB service\n"
     "  testbed report run.json; testbed compare old.json new.json\n"
     "  testbed results add run.json; testbed results query \"select phase, rate from results\"\n"
     "  testbed ab --engine btree --a 'io=direct cache-pct=85' --b io=buffered\n"
@@ -78,10 +79,10 @@ constexpr char kRunExamples[] =
     "      a published experiment, with its findings checked\n"
     "  testbed crashtest --engine btree --kills 200\n"
     "  testbed check /data/b; testbed tree /data/b\n"
-    "      whether every byte of a database is right; what its trees look like\n"
+    "      checks every page of a database for faults; shows the shape of its trees\n"
     "  testbed backup /data/b --to /backups/b; testbed compact /data/b\n"
     "  testbed --engine btree,rocksdb --page-size 4k,8k,16k --cache-pct 20,50\n"
-    "      a sweep: all combinations, resumable, as a grid with the best marked; --forecast says\n"
+    "      a sweep runs all combinations and prints a grid with the best marked; --forecast says\n"
     "      what it will take, --save FILE.toml makes an experiment of it\n"
     "  testbed explain 'kernel B/read'\n";
 
@@ -117,9 +118,9 @@ void AddScratchCommand(CLI::App& app, std::function<int()>* command) {
   clean->footer(
       "\nExamples:\n"
       "  sudo testbed scratch clean\n"
-      "      what runs in this directory left behind\n"
+      "      removes what runs in this directory left behind\n"
       "  sudo testbed scratch clean --dir results\n"
-      "      what an experiment with --out results did\n");
+      "      removes what an experiment with --out results left behind\n");
   AddDirectoryOption(*clean, "--dir", directory.get(), "Directory that held the images");
   clean->callback(
       [directory, command] { *command = [directory] { return ScratchClean(*directory); }; });

@@ -421,10 +421,10 @@ std::string ManPage(const CLI::App& app) {
     }
   }
   text +=
-      ".SH EXIT STATUS\n0 when all went well; 1 when a run failed; 2 for a wrong option or "
-      "surroundings;"
-      " 130 when it was interrupted. Commands that answer a question (ab, compare, history check, "
-      "check) have codes for their answers, which their help tells.\n.SH EXAMPLES\n.nf\n" +
+      ".SH EXIT STATUS\n0 when all went well; 1 when a run failed; 2 when an option is wrong or "
+      "the surroundings do not allow the command; 130 when it was interrupted. Commands that "
+      "answer a question (ab, compare, history check, check) also have exit codes for their "
+      "answers; the help of each names them.\n.SH EXAMPLES\n.nf\n" +
       Roff(app.get_footer()) + "\n.fi\n";
   return text;
 }

@@ -113,15 +113,14 @@ void CheckIgnored(const CrashtestOptions& options) {
 void DescribeOptionsOfRun(CLI::App* crashtest) {
   crashtest->get_option("--durability")
       ->description(
-          "What is promised of a commit: sync (durable when it returns), lazy (within "
-          "--lazy-interval) [sync]");
+          "When a commit is durable: sync (when it returns), lazy (within --lazy-interval) [sync]");
   crashtest->get_option("--ram")->description(
-      "Memory that --cache-pct is a share of, and that engines size their buffers by; nothing "
-      "bounds what the process takes [256M]");
+      "Memory of which --cache-pct takes a share, and by which engines size their buffers; nothing "
+      "limits the memory of the process [256M]");
   crashtest->get_option("--cache-pct")->description("Share of --ram for the engine's cache [50]");
   crashtest->get_option("--dir")->description(
-      "Directory of the database with --kills, kept after the test; without it a temporary one "
-      "below the current directory is used, and kept after a failure");
+      "Directory of the database with --kills, which the test keeps; without it the test makes a "
+      "temporary one below the current directory, and keeps it after a failure");
   for (const char* refused : {"--reuse", "--readahead", "--read-iops", "--strict", "--connect"}) {
     crashtest->get_option(refused)->group("");
   }
@@ -169,8 +168,8 @@ void AddRounds(CLI::App* crashtest, CrashtestOptions* crash) {
       ->check(CLI::Range(1, 1000000));
   crashtest
       ->add_option("--least-commits", crash->least_commits,
-                   "Least commits of a round before its crash; a round with fewer commits in 20 "
-                   "seconds is not counted [5]")
+                   "Number of commits that a round must have before its crash; a round with fewer "
+                   "in 20 seconds is not counted [5]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   crashtest->add_option("--writers", crash->writers, "Threads that commit [4]")
@@ -187,10 +186,10 @@ void AddCrashtestCommand(CLI::App& app, const std::vector<std::string>& words,
                          std::function<int()>* command) {
   auto crash = std::make_shared<CrashtestOptions>();
   CLI::App* crashtest = app.add_subcommand("crashtest",
-                                           "Kill an engine, or cut its power, while it commits "
-                                           "(--durability sync unless given), writes "
-                                           "checkpoints, closes, creates a database or recovers, "
-                                           "and compare every row with what it acknowledged");
+                                           "Kill an engine or cut its power, and compare every row "
+                                           "with what it had acknowledged; crashes come while it "
+                                           "commits (--durability sync unless given), writes "
+                                           "checkpoints, closes, creates a database or recovers");
   // kSync is this command's default; --durability lazy tests the weaker promise.
   crash->run.engine.durability = Durability::kSync;
   AddEngineOptions(*crashtest, crash->run);

@@ -419,7 +419,7 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
           [a](const std::string& seed) {
             a->shuffle = ParseCount("--shuffle", seed, 1, UINT64_MAX);
           },
-          "Seed of another random order of the cells, in all rounds, the first included")
+          "Seed of another random order of the cells; the first round has a random order then, too")
       ->type_name("SEED");
   experiment
       ->add_option("--rounds", a->plan.rounds,
@@ -478,7 +478,7 @@ void AddAsked(CLI::App* advise, const std::shared_ptr<std::map<std::string, std:
   ask("workload", "LIST", "A load and what to serve after it [insert,point-read]");
   ask("mix", "LIST", "A mix to serve, such as point-read=80,update=20; implies workload mixed");
   ask("threads", "N", "Clients [8]");
-  ask("read-iops", "N", "Most reads a second that the volume answers (root) [what it can]");
+  ask("read-iops", "N", "Most reads a second that the volume serves (root) [no limit]");
   ask("db-ratio", "RATIO", "Size of the database, as a multiple of --ram [4]");
 }
 

@@ -22,22 +22,23 @@ constexpr size_t kShown = 20;          // faults printed without --all; a quarte
 constexpr uint64_t kDescribed = 1000;  // faults in the document without --all
 
 constexpr char kCheckExamples[] =
-    "\nDIR is the directory that a run had as --dir, or the engine's own one inside it. Nothing in "
-    "it\nis changed. A database that was not closed (a crash, a kill) is checked as recovery would "
-    "first\nleave it: torn pages and changes of shape are put right in memory, rows that wait in "
-    "the log are\nchecked as log records. What such a crash leaves is a note and no damage.\n"
-    "\nOf a run with --databases all must be there; DIR/db/0 is the first of them alone. A load "
-    "that\nwas not finished is checked as far as it came, and a backup that was not finished is "
-    "refused.\n"
-    "\nA line of a fault says where the damage is and what it is:\n"
+    "\nDIR is the directory that a run had as --dir, or the engine's own directory inside it. The "
+    "command\nchanges nothing in it. It checks a database that was not closed (after a crash or a "
+    "kill) in the\nstate to which the first part of recovery would bring it: it repairs torn pages "
+    "and repeats changes\nof the trees' shape in memory, and checks rows that are only in the log "
+    "as log records. What such a\ncrash leaves behind is reported as a note, and is no damage.\n"
+    "\nWhen the run had --databases, all of its databases must be there; DIR/db/0 is the first one "
+    "alone.\nThe command checks a load that was not finished as far as it came, and refuses a "
+    "backup that was not\nfinished.\n"
+    "\nThe line of a fault says where the damage is, and what is wrong:\n"
     "  page 17 of file d/db/btree.data, byte 139289, table default: its level is not one below "
     "its\n"
     "  parent's: expected 1, found 3\n"
-    "\nExit codes: 0 sound, 1 damaged, 2 no database, one missing or in use, 130 interrupted.\n"
+    "\nExit codes: 0 sound; 1 damaged; 2 no database, or one missing or in use; 130 interrupted.\n"
     "\nExamples:\n"
     "  testbed --engine btree --dir d --workload insert; testbed check d\n"
     "  testbed check d --all --json check.json\n"
-    "      every fault, and all of it for programs\n"
+    "      prints every fault, and writes the whole result for programs\n"
     "  testbed check d && testbed backup d --to copy\n";
 
 struct CheckArguments {

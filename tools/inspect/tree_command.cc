@@ -22,19 +22,20 @@ namespace {
 using nlohmann::json;
 
 constexpr char kTreeExamples[] =
-    "\nDIR is the directory that a run had as --dir, or the engine's own one inside it. Nothing in "
-    "it\nis changed. Shown are, for each table: height, rows, pages, bytes and fill of each level; "
-    "how full\nits leaves are; what a row's bytes are, so that the parts add up to all bytes of "
-    "its pages; and\nwhere the space of the files goes, so that the parts add up to the size on "
-    "disk.\n"
-    "\nFill is the share of a page's room that no entry can be put into any more. `slots` are the "
-    "8 bytes\nof an entry's slot, the 2 of its value's length and references to long values; keys "
-    "count without\nwhat all keys of their page begin with; long values lie in overflow pages.\n"
+    "\nDIR is the directory that a run had as --dir, or the engine's own directory inside it. The "
+    "command\nchanges nothing in it. For each table it shows the height of the tree; the pages, "
+    "bytes and fill of\neach level; how full the leaves are; and what the bytes of a row consist "
+    "of, in parts that add up to\nall bytes of the table's pages. It also shows where the space of "
+    "the files goes, in parts that add\nup to the size on disk.\n"
+    "\nFill is the share of a page's room that is taken, so that no further entry fits into it. "
+    "For btree,\n`slots` are the 8 bytes of an entry's slot, the 2 bytes of its value's length, "
+    "and references to\nlong values; a key counts without the prefix that all keys of its page "
+    "share; long values lie in\noverflow pages.\n"
     "\nExamples:\n"
     "  testbed --engine btree --dir d --workload insert; testbed tree d\n"
     "      keys in order fill leaves to the end; try --key-order random and look again\n"
     "  testbed tree d --table default --json tree.json\n"
-    "      reads the pages of that table alone\n"
+    "      reads the pages of that table and of no other\n"
     "  testbed tree d --table default --pages --levels 2\n"
     "      draws the root and its children\n";
 

@@ -56,7 +56,8 @@ void AddLiveOptions(CLI::App& app, LiveOptions& options) {
            options.metrics = ParseListenAddress("--metrics", text);
          },
          "Serve the figures of --live as OpenMetrics, for Prometheus, at "
-         "http://ADDRESS:PORT/metrics; without an address only to this machine (docs/live.md)")
+         "http://ADDRESS:PORT/metrics; without an address it serves this machine alone "
+         "(docs/live.md)")
       ->type_name("[ADDRESS:]PORT");
 }
 

@@ -22,18 +22,18 @@ namespace testbed {
 namespace {
 
 constexpr char kBackupExamples[] =
-    "\nDIR is the directory that a run had as --dir, or the engine's own one. The copy is as DIR "
-    "is: of a\nrun's directory it has the record, too, so that --reuse, check and tree know it; "
-    "otherwise it has\nthe engine's files. Each page is read once and checked by its checksum. "
-    "After an error nothing of\nthe copy stays; one that was killed is refused by every command, "
-    "and is the user's to remove.\n"
-    "\nOf a run with --databases all must be there; DIR/db/0 is the first of them alone. A load "
-    "that\nwas not finished is refused.\n"
-    "\nThe original is opened as by a program, which writes to it: a database that was not closed "
-    "is\nrecovered, and space that was allocated ahead of commits is given back, so that its data "
-    "file may\nget shorter. Its log is read from the segment of the last checkpoint on: for its "
-    "end, for the\nrecovery, and once more in the copy. `cp -a` of a closed database's directory "
-    "leaves the original\nas it is.\n"
+    "\nDIR is the directory that a run had as --dir, or the engine's own directory inside it. Of a "
+    "run's\ndirectory the copy also has the run's record, so that --reuse, check and tree accept "
+    "it; of an\nengine's own directory it has the engine's files alone. The command reads each "
+    "page once, and\nverifies its checksum. After an error nothing of the copy stays. Every "
+    "command refuses the copy of a\nbackup that was killed; remove it yourself.\n"
+    "\nWhen the run had --databases, all of its databases must be there; DIR/db/0 is the first one "
+    "alone.\nThe command refuses a database whose load was not finished.\n"
+    "\nThe command opens the original as a program does, and so may write to it: it recovers a "
+    "database\nthat was not closed, and gives back space that was allocated ahead of commits, so "
+    "that the data file\nmay get shorter. It reads the log from the segment of the last checkpoint "
+    "on three times: to find\nits end, for the recovery, and in the copy. `cp -a` of the directory "
+    "of a closed database leaves the\noriginal as it is.\n"
     "\nA program that has its database open calls Engine::Backup, testbed_backup (C) or "
     "engine.backup\n(Python): docs/embedding.md.\n"
     "\nExamples:\n"
@@ -46,14 +46,15 @@ constexpr char kBackupExamples[] =
     "      sizes, time and IO as a document, as from a job of cron\n";
 
 constexpr char kCompactExamples[] =
-    "\nDIR is the directory that a run had as --dir, or the engine's own one. The rows are copied "
-    "in the\norder of their keys to a second database beside the files, which then replaces them: "
-    "full pages,\nno free ones, and a short log. It takes space for both meanwhile. After an "
-    "error, a kill or a\npower cut the database is the old or the new one, and the next opening "
-    "removes what is left of the\nother. The log is read twice from the segment of the last "
-    "checkpoint on, as by every opening: for\nits end, and for the recovery.\n"
-    "\nOf a run with --databases all must be there; DIR/db/0 is the first of them alone. A load or "
-    "a\nbackup that was not finished is refused.\n"
+    "\nDIR is the directory that a run had as --dir, or the engine's own directory inside it. The "
+    "command\ncopies the rows, in the order of their keys, to a second database beside the files, "
+    "which then\nreplaces them. The new database has full pages, no free pages, and a short log. "
+    "While the command\nruns, the disk holds both. After an error, a kill or a power cut the "
+    "database is the old one or the\nnew one, and the next opening removes what is left of the "
+    "other. The command reads the log twice\nfrom the segment of the last checkpoint on, as every "
+    "opening does: to find its end, and for the\nrecovery.\n"
+    "\nWhen the run had --databases, all of its databases must be there; DIR/db/0 is the first one "
+    "alone.\nThe command refuses a load or a backup that was not finished.\n"
     "\nExamples:\n"
     "  testbed --engine btree --dir d --key-order random --workload insert; testbed compact d\n"
     "      the leaves were two thirds full; `testbed tree d` shows how full they are\n"
@@ -166,7 +167,8 @@ void AddMaintenanceOptions(CLI::App* command, MaintenanceArguments* arguments) {
   AddDirectoryOption(*command, "--dir", &a->dir_option, "The same directory, instead of DIR");
   command
       ->add_option("--engine", a->engine,
-                   "The engine of the database; another one's is refused [the one that finds it]")
+                   "The engine of the database; a database of another engine is refused [the "
+                   "engine that recognises it]")
       ->type_name("NAME");
   command
       ->add_option_function<std::string>(
@@ -179,8 +181,8 @@ void AddMaintenanceOptions(CLI::App* command, MaintenanceArguments* arguments) {
       ->type_name("MODE");
   command
       ->add_option("--engine-option", a->settings,
-                   "A setting that only this engine has; may be given again [those of the run that "
-                   "loaded it]")
+                   "A setting that only this engine has; may be given again [the settings of the "
+                   "run that loaded it]")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   AddFileOption(*command, "--json", &arguments->json_file,
@@ -203,14 +205,14 @@ void AddBackupCommand(CLI::App& app, std::function<int()>* command) {
 void AddCompactCommand(CLI::App& app, std::function<int()>* command) {
   auto a = std::make_shared<MaintenanceArguments>();
   CLI::App* compact = app.add_subcommand(
-      "compact", "Rewrite a database that no process has open, to files that its rows fill");
+      "compact", "Rewrite a database that no process has open, so that its rows fill its files");
   compact->footer(kCompactExamples);
   AddMaintenanceOptions(compact, a.get());
   compact
       ->add_option_function<std::string>(
           "--compression",
           [a = a.get()](const std::string& text) { a->database.compression = text; },
-          "Block compression of a database that no run has loaded [as the run's record has it]")
+          "Block compression of a database that no run has loaded [what the run's record says]")
       ->type_name("NAME");
   compact->callback([a, command] { *command = [a] { return CompactDatabases(*a); }; });
 }

@@ -144,7 +144,7 @@ void AddCompareCommand(CLI::App& app, std::function<int()>* command) {
       ->allow_extra_args(false);
   compare
       ->add_option("--ignore", words->ignored,
-                   "Match cells of two directories that differ in these axes, too")
+                   "Also match cells of the two directories that differ in these axes alone")
       ->type_name("AXES")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -328,7 +328,7 @@ struct ResultsCommands {
 
 void AddQueryCommand(const ResultsCommands& commands) {
   ResultsWords* words = commands.words.get();
-  CLI::App* query = commands.Add("query", "Answer a question in SQL, which changes nothing",
+  CLI::App* query = commands.Add("query", "Answer a question in SQL; no query changes the results",
                                  kResultsQueryExamples, QueryStore);
   commands.AddStoreOption(query);
   query->add_option("sql", words->sql, "A SELECT over the tables that `results columns` names")

@@ -160,13 +160,13 @@ void AddImport(CLI::App& trace, std::function<int()>* command) {
   import
       ->add_option(
           "--clients", a->clients,
-          "Most clients of the trace; those of the file are divided among them; not with rocksdb "
-          "[16]")
+          "Most clients that the trace gets; the clients of the file are divided among them; not "
+          "with rocksdb [16]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
   import->add_flag("--hash-keys", a->hash_keys,
-                   "Replace each key by a hash of its length, at least 8 bytes, with a random "
-                   "seed");
+                   "Replace each key by a hash that is as long as the key, and at least 8 bytes "
+                   "long; its seed is random");
   import
       ->add_option("--hash-seed", a->hash_seed,
                    "Seed of the hashes, to get the same hashes in several traces; implies "

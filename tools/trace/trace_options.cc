@@ -37,8 +37,8 @@ void AddTraceOptions(CLI::App& app, RunOptions& o) {
            if (text != "max") ParseReal("--speed", text, 0.001, 1000);
            o.workload.extra["speed"] = text;
          },
-         "Pace of replay:FILE: max, or a multiple of the recording's, such as 1 or 2, as an open "
-         "loop [max]")
+         "Pace of replay:FILE: max, as fast as the clients go, or a multiple of the recorded pace, "
+         "such as 1 or 2, in an open loop [max]")
       ->type_name("PACE");
 }
 

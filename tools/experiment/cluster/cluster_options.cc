@@ -85,10 +85,10 @@ void AddClusterOptions(CLI::App& app, ClusterOptions* options) {
       ->allow_extra_args(false);
   AddDirectoryOption(
       app, "--databases", &options->databases,
-      "Directory of databases and scratch devices, on a disk of each host [in --out]");
+      "Directory for databases and scratch devices, on a disk of each host itself [in --out]");
   app.add_option("--host-checks", options->host_checks,
-                 "With run or --on: reasons to refuse a host: load, throttle, kind, or none "
-                 "[load,throttle,kind]")
+                 "With run or --on: what makes testbed refuse a host: load, throttle, kind, or "
+                 "none [load,throttle,kind]")
       ->type_name("LIST");
 }
 

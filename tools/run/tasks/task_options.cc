@@ -97,8 +97,9 @@ void AddTaskOptions(CLI::App& app, TaskOptions& options) {
            }
            options.task = text;
          },
-         "This process is one of several that are the clients of one run, on one or several hosts: "
-         "slurm, as srun has started it, or NUMBER/COUNT, 0/3 to 2/3 (docs/clusters.md)")
+         "Run as one of several processes whose clients share one run, on one host or several: "
+         "NUMBER/COUNT, such as 0/3, 1/3 and 2/3, or slurm, which takes both from srun "
+         "(docs/clusters.md)")
       ->type_name("TASK");
   app.add_option_function<std::string>(
          kAddress,
@@ -107,16 +108,16 @@ void AddTaskOptions(CLI::App& app, TaskOptions& options) {
            SetAddress(text, &place);
            options.address = text;
          },
-         "Where task 0 listens and the others find it [127.0.0.1:7717; with --task slurm a port of "
-         "the step's first host]")
+         "Address at which task 0 listens and the other tasks connect [127.0.0.1:7717; with --task "
+         "slurm a port of the step's first host]")
       ->type_name("HOST:PORT");
   app.add_option_function<std::string>(
          "--task-timeout",
          [&options](const std::string& text) {
            options.timeout = ParseReal("--task-timeout", text, 2, 86400);
          },
-         "Seconds in which all tasks must have come, and after which one that says nothing is lost "
-         "[60]")
+         "Seconds within which all tasks must connect; a task that sends nothing for this time is "
+         "lost [60]")
       ->type_name("S");
 }
 
