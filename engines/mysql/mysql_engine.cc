@@ -552,9 +552,7 @@ EngineInfo MysqlEngineInfo() {
   };
   info.check_options = mysql::CheckSettings;
   info.check_programs = [](const EngineOptions& o) { (void)mysql::MakeSettings(o); };
-  info.read_code = [](const EngineOptions& o) {
-    ReadProgramFile(mysql::MakeSettings(o).program);
-  };
+  info.read_code = [](const EngineOptions& o) { ReadProgramFile(mysql::MakeSettings(o).program); };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<mysql::MysqlEngine>(dir, mysql::MakeSettings(options));
   };

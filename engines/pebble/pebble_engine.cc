@@ -197,9 +197,8 @@ void PebbleEngine::WaitForCompactions() const {
   int64_t compactions = -1;
   Clock::time_point last_work = Clock::now();
   for (;;) {
-    Library::Run("waiting for its compactions", [&](char** error) {
-      return Library::Get().calls().pebble_failed(db_, error);
-    });
+    Library::Run("waiting for its compactions",
+                 [&](char** error) { return Library::Get().calls().pebble_failed(db_, error); });
     const nlohmann::json now = CountersOf(db_);
     if (now.value("background_errors", int64_t{0}) != errors) {
       throw Error(Error::kIo, "pebble stopped its background work: " +

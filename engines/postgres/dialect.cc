@@ -43,10 +43,10 @@ bool Dialect::HasIndex(const SqlTable& index, const SqlAsk& ask) const {
                   index.name, name));
   const bool has_column = !column.empty() && column[0][0] == "t";
   if (!column.empty() && !has_column) refuse("a column of table " + index.name);
-  const auto relation = ask(
-      fmt::format("SELECT coalesce((SELECT indrelid = to_regclass('{}') FROM pg_index WHERE "
-                  "indexrelid = r), false) FROM to_regclass('{}{}') AS r WHERE r IS NOT NULL",
-                  index.name, schema, index.column));
+  const auto relation =
+      ask(fmt::format("SELECT coalesce((SELECT indrelid = to_regclass('{}') FROM pg_index WHERE "
+                      "indexrelid = r), false) FROM to_regclass('{}{}') AS r WHERE r IS NOT NULL",
+                      index.name, schema, index.column));
   if (relation.empty()) return false;
   if (!has_column || relation[0][0] != "t") refuse("another table or index of the schema");
   return true;

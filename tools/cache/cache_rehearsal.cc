@@ -126,8 +126,8 @@ double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, dou
 // Returns whether a larger cache would be of no use to the run. It would even harm an engine that
 // sizes its other memory by what the cache leaves, such as RocksDB's write buffers.
 bool LeavesHalfEmpty(const Rehearsal& rehearsal, double ram_bytes) {
-  const double cache = rehearsal.cache_bytes > 0 ? rehearsal.cache_bytes
-                                                 : ram_bytes * rehearsal.cache_pct / 100;
+  const double cache =
+      rehearsal.cache_bytes > 0 ? rehearsal.cache_bytes : ram_bytes * rehearsal.cache_pct / 100;
   return rehearsal.filled_bytes > 0 && rehearsal.filled_bytes + rehearsal.to_come < cache / 2;
 }
 

@@ -57,9 +57,7 @@ std::string ProgressText(const LiveState& state, double now) {
 }
 
 // Returns the rate of the report; "-" for the last part of a phase when it is too short for a rate.
-std::string RateOf(const SecondReport& last) {
-  return last.rest() ? "-" : Rounded(last.rate());
-}
+std::string RateOf(const SecondReport& last) { return last.rest() ? "-" : Rounded(last.rate()); }
 
 std::string RateText(const SecondReport& last) {
   const bool any = last.operations > 0;

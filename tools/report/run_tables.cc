@@ -395,8 +395,8 @@ Table TuningTable(const json& document) {
     for (const json& trial : trials) {
       const double share = trial.at("cache_pct");
       const auto curve = predicted.find(share);
-      std::string name = fmt::format("{} %, {} thr{}", Short(share), run.at("threads").get<int>(),
-                                     WhichRun(run));
+      std::string name =
+          fmt::format("{} %, {} thr{}", Short(share), run.at("threads").get<int>(), WhichRun(run));
       if (share == tuning.at("chosen_pct").get<double>()) name += " (chosen)";
       table.Row({name, Count(trial.at("times")), Short(trial.at("rate")),
                  curve == predicted.end() ? "-" : Short(curve->second),

@@ -139,8 +139,8 @@ TEST_F(CellsTest, ALoadThatAnotherProcessMakesNowKeepsItsKey) {
 TEST_F(CellsTest, ADatabaseIsNotTakenForTheOneThatTheDocumentOfAnotherLoadTellsOf) {
   WriteSweep(0.2);
   const std::string key = Keys("experiment cells sweep.toml --rounds 1", "page-size=4k").at(0);
-  const std::string run = "experiment run sweep.toml --rounds 1 --out o --keep-databases --cell " +
-                          key + kNoChecks;
+  const std::string run =
+      "experiment run sweep.toml --rounds 1 --out o --keep-databases --cell " + key + kNoChecks;
   ASSERT_EQ(Run(run).code, 0);
   const std::string load = Json("o/cells/" + key + ".json")["cell"]["load"];
   const std::string file = "o/loads/" + load + ".json";

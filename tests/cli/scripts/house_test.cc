@@ -1,5 +1,6 @@
-// Tests that what lists parts of the tree lists all of them: the jobs of the nightly run, and the
-// picture of docs/architecture.md; and that the jobs can ask git about their tree.
+// Tests that what lists parts of the tree lists all of them: the jobs of the nightly run, the
+// picture of docs/architecture.md, the index of the documents, and the table of experiments; and
+// that the jobs can ask git about their tree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,6 +51,15 @@ Words Matched(const std::string& text, const std::string& pattern, const std::st
   return all;
 }
 
+// Returns the names of the experiments that come with testbed.
+Words NamesOfExperiments() {
+  Words names;
+  for (const auto& entry : fs::directory_iterator(fs::path(SourceDir()) / "tools/experiments")) {
+    if (entry.path().extension() == ".toml") names.insert(entry.path().stem().string());
+  }
+  return names;
+}
+
 class NightlyJobsTest : public testing::Test {
  protected:
   const std::string jobs_ = TextOf(".github/workflows/nightly.yml");
@@ -64,10 +74,7 @@ TEST_F(NightlyJobsTest, EachPartHasAJob) {
 }
 
 TEST_F(NightlyJobsTest, EachShippedExperimentHasAJob) {
-  Words experiments;
-  for (const auto& entry : fs::directory_iterator(fs::path(SourceDir()) / "tools/experiments")) {
-    if (entry.path().extension() == ".toml") experiments.insert(entry.path().stem().string());
-  }
+  const Words experiments = NamesOfExperiments();
   ASSERT_GT(experiments.size(), 10u);
   EXPECT_EQ(Matched(jobs_, "experiments: \"([^\"]*)\"", "-"), experiments);
 }
@@ -120,6 +127,29 @@ TEST(ArchitectureTest, ThePictureHasEachRoomOfEachFloor) {
     }
     EXPECT_EQ(Matched(page, std::string("\n") + floor + "/ .*   +(.*)\n", "_"), rooms) << floor;
   }
+}
+
+TEST(DocumentsTest, TheIndexLinksEachPage) {
+  const fs::path docs = fs::path(SourceDir()) / "docs";
+  const std::string index = TextOf("docs/README.md");
+  int pages = 0;
+  for (const fs::path& folder : {docs, docs / "engines"}) {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string page = fs::relative(entry.path(), docs).string();
+      if (entry.path().extension() != ".md" || page == "README.md") continue;
+      ++pages;
+      EXPECT_GT(Count(index, "(" + page + ")"), 0) << "docs/README.md does not link " << page;
+    }
+  }
+  EXPECT_GT(pages, 20);
+}
+
+TEST(DocumentsTest, TheTableOfExperimentsHasEachThatIsShipped) {
+  const std::string page = TextOf("docs/experiments.md");
+  const size_t begin = page.find("\n| experiment | what it asks |");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string table = page.substr(begin, page.find("\n\n", begin) - begin);
+  EXPECT_EQ(Matched(table, "\n\\| (`[^|]*) \\|", "-"), NamesOfExperiments());
 }
 
 }  // namespace

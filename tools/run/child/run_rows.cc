@@ -18,9 +18,8 @@ std::string LoaderOfPlan(const RunPlan& plan) {
 
 // Returns whether the plan has no operations: it only lets the engine come to rest.
 bool OnlySettles(const RunPlan& plan) {
-  return std::all_of(plan.phases.begin(), plan.phases.end(), [](const std::string& phase) {
-    return FindWorkload(phase).only_settles;
-  });
+  return std::all_of(plan.phases.begin(), plan.phases.end(),
+                     [](const std::string& phase) { return FindWorkload(phase).only_settles; });
 }
 
 }  // namespace

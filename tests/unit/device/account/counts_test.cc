@@ -25,11 +25,8 @@ BlockCounts Blocks(uint64_t n) {
 }
 
 FileCounts Calls(uint64_t n) {
-  return {.reads = n,
-          .read_bytes = 10 * n,
-          .writes = 100 * n,
-          .write_bytes = 1000 * n,
-          .syncs = 7 * n};
+  return {
+      .reads = n, .read_bytes = 10 * n, .writes = 100 * n, .write_bytes = 1000 * n, .syncs = 7 * n};
 }
 
 LedgerCounts Counts(uint64_t n) {

@@ -159,10 +159,14 @@ TEST(RunTablesTest, OfATrialOfACacheAFigureThatWasNotCountedIsNotShown) {
 TEST(RunTablesTest, OfTheMemoryAFigureThatIsNotKnownIsNotShown) {
   constexpr uint64_t kMiB = 1 << 20;
   json document = TablesDocument();
-  document["runs"][0]["phases"][2]["memory"] = {
-      {"limit", 64 * kMiB}, {"engine_cache", 20 * kMiB}, {"process_other", 10 * kMiB},
-      {"page_cache", 0},    {"kernel", kMiB},            {"unused", 33 * kMiB},
-      {"unaccounted", 0},   {"peak", 40 * kMiB}};
+  document["runs"][0]["phases"][2]["memory"] = {{"limit", 64 * kMiB},
+                                                {"engine_cache", 20 * kMiB},
+                                                {"process_other", 10 * kMiB},
+                                                {"page_cache", 0},
+                                                {"kernel", kMiB},
+                                                {"unused", 33 * kMiB},
+                                                {"unaccounted", 0},
+                                                {"peak", 40 * kMiB}};
   const auto line = [&document] {
     return LineOf(TextOf(document, "Memory at the end of the phase"), "mixed, 8 thr");
   };

@@ -360,11 +360,9 @@ TEST(RunJsonTest, OfACauseNoCountStandsUnderTheNameOfAnother) {
   const json& cause = j["causes"][0];
   EXPECT_EQ(cause["operations"], 12);
   EXPECT_EQ(cause["ground"], "foreground");
-  EXPECT_EQ(cause["file"], json({{"reads", 1},
-                                 {"read_bytes", 2},
-                                 {"writes", 3},
-                                 {"write_bytes", 4},
-                                 {"syncs", 5}}));
+  EXPECT_EQ(
+      cause["file"],
+      json({{"reads", 1}, {"read_bytes", 2}, {"writes", 3}, {"write_bytes", 4}, {"syncs", 5}}));
   EXPECT_EQ(cause["kernel"], json({{"reads", 6},
                                    {"read_bytes", 7},
                                    {"writes", 8},
@@ -402,8 +400,8 @@ TEST(RunJsonTest, OfAnAccountNoCountStandsUnderTheNameOfAnother) {
   PhaseAccount account;
   account.counts_in_kernel = true;
   account.log = LogWrites{.bytes = 1, .device_bytes = 2, .journal_bytes = 3};
-  account.log->calls = LogWrites::Calls{
-      .writes = 4, .syncs = 5, .estimate_least_bytes = 6, .estimate_bytes = 7};
+  account.log->calls =
+      LogWrites::Calls{.writes = 4, .syncs = 5, .estimate_least_bytes = 6, .estimate_bytes = 7};
   account.checks = CheckBlocks{.checks = 8, .requests = 9, .misses = 10};
   account.closure = Closure{.reads = 11, .read_bytes = 12, .writes = 13, .write_bytes = 14};
   account.cpu_user_seconds = 15;
