@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/direct_io.h"
 #include "device/file/directory.h"
 #include "device/file/file_faults.h"
 #include "device/os/dir_lock.h"
@@ -60,18 +61,12 @@ int OpenFlags(const FileOptions& options) {
 #define RWF_ATOMIC 0x00000040  // linux/fs.h of 6.11
 #endif
 
-// Returns the alignment that the file system requires of direct IO on this file (statx
-// STATX_DIOALIGN, Linux 6.1). Where the file system does not tell, it returns 4096, which is enough
-// for every block device in use.
+// Returns the alignment that the file system requires of direct IO on this file. Where the file
+// system does not tell, it returns 4096, which is enough for every block device in use.
 size_t DirectAlignment(int fd) {
-#ifdef STATX_DIOALIGN
-  struct statx st;
-  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) == 0 && (st.stx_mask & STATX_DIOALIGN) &&
-      st.stx_dio_offset_align != 0) {
-    return std::max<size_t>(st.stx_dio_offset_align, st.stx_dio_mem_align);
-  }
-#endif
-  return kBlock;
+  const DirectIo direct = DirectIoOf(fd);
+  if (direct.offset_align == 0) return kBlock;
+  return std::max(direct.offset_align, direct.memory_align);
 }
 
 int FallocateFile(int fd, int mode, uint64_t offset, uint64_t n) {
@@ -132,6 +127,14 @@ std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& opt
                   ELOOP);
     }
     throw Error::Io("open", path, errno);
+  }
+  if (options.mode == IoMode::kDirect && DirectIoOf(fd).in_page_cache) {
+    ::close(fd);
+    throw Error(Error::kUsage,
+                "the file system has no direct IO for " + path +
+                    ", which it would read and write through the page cache, as an ext4 does that "
+                    "is mounted with data=journal, and for encrypted files: use --io buffered, or "
+                    "another --dir");
   }
   return std::unique_ptr<File>(new File(path, options, fd));
 }

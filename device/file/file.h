@@ -72,8 +72,9 @@ struct FileOptions {
 class File {
  public:
   // Opens the file and tells the ledger its kind. Throws Error (kUsage) when direct IO is asked for
-  // and the file system has none. Throws Error (kIo) when the open fails otherwise, and when `path`
-  // leads to a pipe, a socket or a device, for which it does not wait.
+  // and the file system has none, or says that it has none for this file (direct_io.h). Throws
+  // Error (kIo) when the open fails otherwise, and when `path` leads to a pipe, a socket or a
+  // device, for which it does not wait.
   static std::unique_ptr<File> Open(const std::string& path, const FileOptions& options);
   ~File();
   File(const File&) = delete;

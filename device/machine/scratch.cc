@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "device/error.h"
+#include "device/file/direct_io.h"
 #include "device/file/extents.h"
 #include "device/file/file.h"
 #include "device/machine/scratch_image.h"
@@ -194,11 +195,13 @@ void ScratchDevice::CreateImage(const ScratchOptions& options) {
   for (int i = 0; image_fd_ < 0 && i < kTries; ++i) {
     const std::string path = MarkedPath(options.directory, kImageSuffix);
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EINVAL) {
+    if (fd < 0 ? errno == EINVAL : DirectIoOf(fd).in_page_cache) {
       ::unlink(path.c_str());  // some kernels create the file before they refuse the mode
+      if (fd >= 0) ::close(fd);
       throw Error(Error::kUsage, "the file system of " + options.directory +
-                                     " has no direct IO, which a scratch device needs: choose a "
-                                     "directory on ext4 or xfs");
+                                     " has no direct IO there, which a scratch device needs: "
+                                     "choose a directory on xfs or ext4 that is neither encrypted "
+                                     "nor on a mount with data=journal");
     }
     if (fd < 0) throw Error::Io("create", path, errno);
     if (Claim(fd, path)) {

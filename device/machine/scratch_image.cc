@@ -1,7 +1,6 @@
 #include "device/machine/scratch_image.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,8 @@
 #include <cstring>
 
 #include "device/error.h"
-#include "device/file/file.h"
+#include "device/file/aligned_buffer.h"
+#include "device/file/direct_io.h"
 #include "device/os/interrupted.h"
 #include "device/os/signal_guard.h"
 
@@ -61,14 +61,7 @@ void WriteImage(int fd, const std::string& path, uint64_t bytes,
 }
 
 uint32_t DirectBlockSize(int fd) {
-#ifdef STATX_DIOALIGN
-  struct statx st;
-  if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) == 0 &&
-      (st.stx_mask & STATX_DIOALIGN) != 0 && st.stx_dio_offset_align != 0) {
-    return std::clamp<uint32_t>(st.stx_dio_offset_align, 512, 4096);
-  }
-#endif
-  return 512;
+  return std::clamp<uint32_t>(DirectIoOf(fd).offset_align, 512, 4096);
 }
 
 }  // namespace testbed

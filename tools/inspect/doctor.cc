@@ -19,6 +19,7 @@
 #include "device/account/block_device.h"
 #include "device/account/grade.h"
 #include "device/account/kernel_account.h"
+#include "device/file/direct_io.h"
 #include "device/file/page_cache.h"
 #include "device/file/read_ring.h"
 #include "device/machine/in_memory.h"
@@ -153,16 +154,22 @@ Check CheckDirectIo(const HostFacts& host, const std::string& path) {
     check.change = "choose a --dir on ext4 or xfs, or --scratch";
     return check;
   }
-  check.found = "direct IO works on " + host.file_system;
-#ifdef STATX_DIOALIGN
-  struct statx info = {};
-  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &info) == 0 &&
-      (info.stx_mask & STATX_DIOALIGN) != 0 && info.stx_dio_offset_align != 0) {
-    check.found += fmt::format(", at multiples of {} bytes", info.stx_dio_offset_align);
-  }
-#endif
-  check.means = "--io direct reads and writes the device without the page cache";
+  const DirectIo direct = DirectIoOf(fd);
   close(fd);
+  if (direct.in_page_cache) {
+    check.state = State::kMissing;
+    check.found =
+        fmt::format("the file system {} accepts O_DIRECT under {}, but has no direct IO there",
+                    host.file_system, path);
+    check.means = "--io direct is refused: reads and writes would go through the page cache";
+    check.change = "choose a --dir that is neither encrypted nor on a mount with data=journal";
+    return check;
+  }
+  check.found = "direct IO works on " + host.file_system;
+  if (direct.offset_align != 0) {
+    check.found += fmt::format(", at multiples of {} bytes", direct.offset_align);
+  }
+  check.means = "--io direct reads and writes the device without the page cache";
   return check;
 }
 

@@ -20,7 +20,10 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/direct_io.h"
+#include "device/file/durable.h"
 #include "device/file/file.h"
+#include "device/os/child_process.h"
 #include "device/os/sys_file.h"
 #include "tests/at_rest.h"
 
@@ -281,6 +284,38 @@ TEST_P(ScratchTest, AFaultDiskKeepsWhatWasFlushedAndTearsTheRest) {
     EXPECT_EQ(torn, keep_pct == 50 ? kPages : 0);
     flushed = static_cast<char>(flushed + 2);
   }
+}
+
+// With data=journal, ext4 accepts O_DIRECT, and reads and writes through the page cache.
+TEST_P(ScratchTest, AFileForWhichTheFileSystemHasNoDirectIoIsNotOpenedForIt) {
+  if (GetParam() != FileSystem::kExt4) GTEST_SKIP() << "data=journal is of ext4";
+  const std::optional<std::string> tune = FindProgram("tune2fs");
+  if (!tune) GTEST_SKIP() << "there is no tune2fs";
+  auto scratch = ScratchDevice::Create(Options());
+  const std::string path = scratch->path() + "/f";
+  FileOptions options;
+  options.mode = IoMode::kDirect;
+  options.create = FileOptions::kMayExist;
+  const std::string text(4096, 'a');
+  File::Open(path, options)->Write(0, text.data(), text.size());
+  try {
+    RunProgram({*tune, "-o", "journal_data", scratch->device().node()});
+  } catch (const Error& e) {
+    GTEST_SKIP() << "this kernel lets nobody write to a mounted device: " << e.what();
+  }
+  ASSERT_TRUE(scratch->Remount());
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const DirectIo direct = DirectIoOf(fd);
+  ::close(fd);
+  if (!direct.told) GTEST_SKIP() << "this kernel does not tell which files have direct IO";
+  EXPECT_TRUE(direct.in_page_cache) << direct.offset_align;
+  try {
+    File::Open(path, options);
+    ADD_FAILURE() << "it was opened";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage) << e.what();
+  }
+  EXPECT_EQ(OpenPastPageCache(path, FileKind::kData)->options().mode, IoMode::kBuffered);
 }
 
 // A failing disk may lose blocks without which the file system cannot be mounted.

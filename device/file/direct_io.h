@@ -1,0 +1,25 @@
+// Tells what direct IO a file system has for a file (statx(2), STATX_DIOALIGN, Linux 6.1).
+//
+// A file system with direct IO may have none for some of its files. It accepts O_DIRECT for such a
+// file all the same, and reads and writes it through the page cache: ext4 that is mounted with
+// data=journal does, and files that are encrypted (fscrypt) or protected by fs-verity are so.
+#ifndef TESTBED_DEVICE_FILE_DIRECT_IO_H_
+#define TESTBED_DEVICE_FILE_DIRECT_IO_H_
+
+#include <cstdint>
+
+namespace testbed {
+
+struct DirectIo {
+  bool told = false;           // the system tells; else the numbers below are 0
+  uint32_t offset_align = 0;   // bytes of which the offset and the length must be multiples
+  uint32_t memory_align = 0;   // bytes of which the memory's address must be a multiple
+  bool in_page_cache = false;  // O_DIRECT is accepted for the file and has no effect on it
+};
+
+// Returns what the system tells of the open file. Thread-safe.
+DirectIo DirectIoOf(int fd);
+
+}  // namespace testbed
+
+#endif  // TESTBED_DEVICE_FILE_DIRECT_IO_H_
