@@ -36,7 +36,7 @@ void ChangeUser(const ProgramUser& user) {
 
 // Opens the directory under the descriptor that kHeldDirectory names. Returns the lowest descriptor
 // that must be closed before the program starts.
-unsigned Hold(const std::string& directory) {
+int Hold(const std::string& directory) {
   constexpr int kHeld = 3;
   if (directory.empty()) return kHeld;
   const int fd = ::open(directory.c_str(), O_PATH | O_DIRECTORY);
@@ -69,7 +69,7 @@ void StayUnderGuard(pid_t parent) {
   ::dup2(nothing, 0);
   ::dup2(output, 1);
   ::dup2(output, 2);
-  ::close_range(Hold(command.held_directory), ~0u, 0);
+  ::closefrom(Hold(command.held_directory));  // also where the kernel has no close_range(2)
   ::setpgid(0, 0);
   ::umask(077);
   sigset_t none;

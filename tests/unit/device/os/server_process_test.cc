@@ -1,13 +1,16 @@
 // Tests how a server ends, and what it writes to.
 #include "device/os/server_process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +18,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "tests/refused_call.h"
 
 namespace testbed {
 namespace {
@@ -149,6 +153,28 @@ TEST_F(ServerProcessTest, AProgramReachesTheDirectoryThatItWasGivenOpen) {
     EXPECT_TRUE(
         said.ends_with("found" + std::filesystem::canonical(held).string() + "\n0\n1\n2\n3\n4\n"))
         << said;
+  }
+}
+
+// Linux before 5.9 has no close_range(2), and filters of containers refuse it.
+TEST_F(ServerProcessTest, NoDescriptorIsInheritedWhereTheKernelClosesNoRange) {
+  for (const bool guarded : {false, true}) {
+    SCOPED_TRACE(guarded);
+    std::filesystem::remove(directory_ + "/log");
+    const int code = ExitCodeWithout(SYS_close_range, ENOSYS, [&] {
+      // This descriptor, unlike those of testbed, is not closed when a program is executed.
+      if (::open(directory_.c_str(), O_RDONLY | O_DIRECTORY) < 0) return 1;
+      // The parent of a guarded program is its guard, which executes none.
+      ServerCommand command = Shell(guarded ? "ls /proc/$PPID/fd" : "ls /proc/self/fd");
+      command.kill_group = guarded;
+      return WEXITSTATUS(ServerProcess(command).Wait());
+    });
+    if (code == kCannotRefuse) GTEST_SKIP() << kNoFilters;
+    EXPECT_EQ(code, 0);
+    std::ifstream log(directory_ + "/log");
+    const std::string said((std::istreambuf_iterator<char>(log)), {});
+    // The last descriptor that a program lists of itself is that of the listing.
+    EXPECT_EQ(said, guarded ? "0\n1\n2\n" : "0\n1\n2\n3\n");
   }
 }
 
