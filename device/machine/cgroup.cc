@@ -93,10 +93,15 @@ int MakeCgroup(const CgroupFs& fs, const std::string& parent, std::string* path,
   for (int i = 0; i < kTries; ++i) {
     *path = fmt::format("{}/{}{}", parent, kGroupPrefix, RandomName());
     if (const int code = fs.MakeDirectory(*path); code != 0) return code;
-    std::optional<DirLock> taken = DirLock::Try(*path);
-    if (!taken || !taken->Leads(*path)) continue;
-    *lock = std::move(*taken);
-    return 0;
+    int refused = 0;
+    std::optional<DirLock> taken = DirLock::Try(*path, &refused);
+    if (taken && taken->Leads(*path)) {
+      *lock = std::move(*taken);
+      return 0;
+    }
+    if (taken || refused == EWOULDBLOCK || refused == ENOENT) continue;
+    (void)fs.RemoveDirectory(*path);
+    return refused;
   }
   return EAGAIN;
 }

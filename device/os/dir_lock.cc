@@ -119,11 +119,14 @@ DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() 
                   " or choose another directory");
 }
 
-std::optional<DirLock> DirLock::Try(const std::string& dir) {
+std::optional<DirLock> DirLock::Try(const std::string& dir, int* code) {
   DirLock lock;
   lock.fd_ =
       AboveStandardStreams(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (lock.fd_ < 0 || ::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  if (lock.fd_ < 0 || ::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (code != nullptr) *code = errno;
+    return std::nullopt;
+  }
   lock.owner_ = ::getpid();
   TheLocked().Add(lock.fd_, dir);
   return lock;

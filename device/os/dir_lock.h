@@ -25,8 +25,9 @@ class DirLock {
   // lock; kIo when the directory cannot be opened.
   DirLock(const std::string& dir, const std::string& option);
   // Returns the lock, or nothing when somebody holds it, when `dir` is a symbolic link, or when it
-  // cannot be opened as a directory.
-  static std::optional<DirLock> Try(const std::string& dir);
+  // cannot be opened as a directory or locked. Then sets *code, unless it is null, to the errno,
+  // which is EWOULDBLOCK when somebody holds the lock.
+  static std::optional<DirLock> Try(const std::string& dir, int* code = nullptr);
   // Gives the lock back, also for the forked children. In a forked child it gives nothing back: the
   // lock stays its parent's.
   ~DirLock();

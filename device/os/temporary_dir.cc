@@ -21,11 +21,16 @@ namespace {
 
 constexpr std::string_view kBefore = "testbed-", kBehind = ".tmp";
 
-// Locks the directory if this user owns it and no other user can have written into it.
-std::optional<DirLock> TakeOwn(const std::string& path) {
-  std::optional<DirLock> lock = DirLock::Try(path);
+// Locks the directory if this user owns it and no other user can have written into it. Else sets
+// *code to an errno: EWOULDBLOCK or ENOENT when another process has taken the directory, EPERM when
+// it is not this user's alone, and that of the lock when the system refuses it.
+std::optional<DirLock> TakeOwn(const std::string& path, int* code) {
+  std::optional<DirLock> lock = DirLock::Try(path, code);
+  if (!lock) return std::nullopt;
   struct stat st;
-  if (!lock || !lock->Leads(path) || ::fstat(lock->fd(), &st) != 0) return std::nullopt;
+  *code = ENOENT;
+  if (!lock->Leads(path) || ::fstat(lock->fd(), &st) != 0) return std::nullopt;
+  *code = EPERM;
   if (st.st_uid != ::geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) return std::nullopt;
   return lock;
 }
@@ -51,6 +56,7 @@ TemporaryDir::TemporaryDir(const std::string& parent) : owner_(::getpid()) {
   const int at = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (at < 0) throw Error::Io("open", parent, errno);
   int code = EAGAIN;
+  bool is_own = true;
   for (int i = 0; i < kTries; ++i) {
     const std::string name = fmt::format("{}{}{}", kBefore, RandomName(), kBehind);
     if (::mkdirat(at, name.c_str(), 0700) != 0) {
@@ -59,13 +65,26 @@ TemporaryDir::TemporaryDir(const std::string& parent) : owner_(::getpid()) {
       break;
     }
     path_ = parent == "." ? name : parent + "/" + name;
-    if (std::optional<DirLock> lock = TakeOwn(path_)) {
+    int refused = 0;
+    if (std::optional<DirLock> lock = TakeOwn(path_, &refused)) {
       lock_ = std::move(*lock);
       ::close(at);
       return;
     }
+    if (refused == EWOULDBLOCK || refused == ENOENT) continue;
+    // No other process has taken the directory, and a further one would be refused as well.
+    ::unlinkat(at, name.c_str(), AT_REMOVEDIR);
+    code = refused;
+    is_own = refused != EPERM;
+    break;
   }
   ::close(at);
+  if (!is_own) {
+    throw Error(Error::kUsage,
+                "a temporary directory in " + parent +
+                    " would not be this user's alone, as where a file system keeps no owners and "
+                    "modes: choose a directory on another file system");
+  }
   throw Error::Io("make a temporary directory in", parent, code);
 }
 
@@ -93,7 +112,8 @@ std::vector<TemporaryDir> TemporaryDir::Leftovers(const std::string& parent,
   for (std::filesystem::directory_iterator at(parent, error), end; !error && at != end;
        at.increment(error)) {
     if (!IsTemporaryName(at->path().filename())) continue;
-    if (std::optional<DirLock> lock = TakeOwn(at->path())) {
+    int refused = 0;
+    if (std::optional<DirLock> lock = TakeOwn(at->path(), &refused)) {
       found.push_back(TemporaryDir(at->path(), std::move(*lock)));
     }
   }

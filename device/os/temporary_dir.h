@@ -33,7 +33,7 @@ bool IsTemporaryName(const std::string& name);
 class TemporaryDir {
  public:
   // Makes and locks a directory in `parent`. Throws Error: kIo when it cannot, kUsage when another
-  // user could replace it under root (device/os/foreign_directory.h).
+  // user could replace it under root (device/os/foreign_directory.h) or write into it.
   explicit TemporaryDir(const std::string& parent);
   // Removes the directory if it is empty and IsOwner().
   ~TemporaryDir();

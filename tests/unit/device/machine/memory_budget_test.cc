@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -14,6 +17,7 @@
 
 #include "device/error.h"
 #include "device/os/sys_file.h"
+#include "tests/refused_call.h"
 
 namespace testbed {
 namespace {
@@ -343,6 +347,22 @@ TEST(MemoryBudgetTest, DeclinesWithASentence) {
           << "left " << entry.path();
     }
     EXPECT_NE(MemoryBudget::Create(16 << 20, &why_not, outer), nullptr) << why_not;
+  }
+}
+
+TEST(MemoryBudgetTest, LeavesNoGroupWhereTheSystemGivesNoLock) {
+  FakeCgroups cgroups(1, "/", "/user/shell");
+  cgroups.Add("");
+  cgroups.Add("/user/shell");
+  const int code = ExitCodeWithout(SYS_flock, ENOLCK, [&] {
+    std::string why_not;
+    if (MemoryBudget::Create(64 << 20, &why_not, cgroups) != nullptr) return 1;
+    return why_not.find(std::strerror(ENOLCK)) == std::string::npos ? 2 : 0;
+  });
+  if (code == kCannotRefuse) GTEST_SKIP() << kNoFilters;
+  EXPECT_EQ(code, 0);
+  for (const auto& entry : fs::recursive_directory_iterator(cgroups.Group(""))) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("testbed-")) << entry.path();
   }
 }
 

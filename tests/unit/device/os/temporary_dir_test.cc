@@ -1,17 +1,26 @@
-// Tests which temporary directories count as leftovers of killed runs.
+// Tests which temporary directories count as leftovers of killed runs, and that a directory which
+// cannot be had is not left.
 #include "device/os/temporary_dir.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 
+#include "device/error.h"
 #include "device/os/sys_file.h"
+#include "tests/refused_call.h"
 
 namespace testbed {
 namespace {
@@ -33,6 +42,47 @@ TEST(TemporaryDirTest, WhereAnotherHostServesTheFilesNothingIsALeftover) {
   EXPECT_EQ(leftovers_on("fuse.sshfs"), 0u);
   EXPECT_EQ(leftovers_on("ext4"), 1u);
   std::filesystem::remove_all(parent);
+}
+
+class RefusedDirectoryTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(::mkdtemp(parent_.data()), nullptr); }
+  void TearDown() override { std::filesystem::remove_all(parent_); }
+  std::string parent_ = std::filesystem::current_path() / "temporary_dir_test_XXXXXX";
+};
+
+// A file server may have no service for locks.
+TEST_F(RefusedDirectoryTest, NoneIsLeftWhereTheSystemGivesNoLock) {
+  const int code = ExitCodeWithout(SYS_flock, ENOLCK, [this] {
+    try {
+      const TemporaryDir made(parent_);
+    } catch (const Error& e) {
+      return e.code() == ENOLCK ? 0 : 1;
+    }
+    return 2;
+  });
+  if (code == kCannotRefuse) GTEST_SKIP() << kNoFilters;
+  EXPECT_EQ(code, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(parent_));
+}
+
+// On some file systems (vfat, some file servers) all files belong to one user, or to all.
+TEST_F(RefusedDirectoryTest, NoneIsLeftWhereItWouldBelongToAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of another user";
+  ASSERT_EQ(::chmod(parent_.c_str(), 0777), 0);
+  ::setfsuid(65534);  // the files that this thread makes belong to that user
+  const int fd = ::open(parent_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  Error::Kind kind = Error::kRun;
+  try {
+    const TemporaryDir made(parent_);
+  } catch (const Error& e) {
+    kind = e.kind();
+  }
+  ::setfsuid(0);
+  if (fd < 0) GTEST_SKIP() << "another user may not enter this directory";
+  ::close(fd);
+  EXPECT_EQ(kind, Error::kUsage);
+  EXPECT_TRUE(std::filesystem::is_empty(parent_));
 }
 
 }  // namespace
