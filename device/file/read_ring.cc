@@ -17,12 +17,26 @@ namespace {
 // One thread submits and takes reads, so the kernel need not interrupt it when a read ends.
 constexpr unsigned kOneThread = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
 
+// Returns whether the kernel knows the operation of a read, which came with Linux 5.6, as the
+// question did. An older kernel has rings, and ends each read with EINVAL.
+bool KnowsReads(io_uring* ring) {
+  io_uring_probe* const probe = ::io_uring_get_probe_ring(ring);
+  if (probe == nullptr) return false;
+  const bool knows = ::io_uring_opcode_supported(probe, IORING_OP_READ) != 0;
+  ::io_uring_free_probe(probe);
+  return knows;
+}
+
 }  // namespace
 
 ReadRing::ReadRing(uint32_t depth, bool own_thread)
     : ring_(std::make_unique<io_uring>()), depth_(depth) {
   int error = ::io_uring_queue_init(depth, ring_.get(), own_thread ? kOneThread : 0);
   if (error == -EINVAL) error = ::io_uring_queue_init(depth, ring_.get(), 0);  // before Linux 6.1
+  if (error == 0 && !KnowsReads(ring_.get())) {
+    ::io_uring_queue_exit(ring_.get());
+    error = -EOPNOTSUPP;
+  }
   if (error < 0) {
     throw Error(Error::kIo,
                 std::string("the kernel gives no io_uring, which reads in flight take: ") +

@@ -43,14 +43,13 @@ class ReadRing {
  public:
   // Makes a ring for at most `depth` reads in flight. With `own_thread` only the thread that makes
   // the ring may use it, which costs the kernel less. Throws Error (kIo) when the kernel has no
-  // io_uring or does not permit it.
+  // io_uring, has one without reads (before Linux 5.6), or does not permit it.
   explicit ReadRing(uint32_t depth, bool own_thread = true);
   ~ReadRing();
   ReadRing(const ReadRing&) = delete;
   ReadRing& operator=(const ReadRing&) = delete;
 
-  // Returns whether the kernel has io_uring and permits it. If not, sets *why to a sentence, unless
-  // `why` is null.
+  // Returns whether a ring can be made. If not, sets *why to a sentence, unless `why` is null.
   static bool Available(std::string* why = nullptr);
 
   // Starts a read; Take returns its `tag` when it has ended. `file` is in direct or buffered mode;

@@ -1,6 +1,7 @@
 #include "device/file/read_ring.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
 #include "device/file/file_faults.h"
+#include "tests/refused_call.h"
 
 namespace testbed {
 namespace {
@@ -136,6 +138,16 @@ TEST_P(ReadRingTest, TheReadsOfItsWorkersAreOfTheKindOfItsFiles) {
   ring.Start(*file_, 0, buffer.data(), kPage, 0);
   ring.Take();
   EXPECT_TRUE(KindOfThreads(kRingWorkers) == FileKind::kData);
+}
+
+// Linux 5.1 to 5.5 have rings that end each read with EINVAL, and refuse the question whether they
+// know reads.
+TEST(ReadRingAvailableTest, AKernelWhoseRingsKnowNoReadsHasNone) {
+  if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  const int code = ExitCodeWithout(SYS_io_uring_register, EINVAL,
+                                   [] { return ReadRing::Available() ? 1 : 0; });
+  if (code == kCannotRefuse) GTEST_SKIP() << kNoFilters;
+  EXPECT_EQ(code, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, ReadRingTest, testing::Values(IoMode::kDirect, IoMode::kBuffered),
