@@ -69,6 +69,12 @@ size_t DirectAlignment(int fd) {
   return std::max(direct.offset_align, direct.memory_align);
 }
 
+// Returns the size of a page of memory: 4 KiB, and up to 64 KiB on ARM and POWER.
+uint64_t MemoryPage() {
+  static const auto bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 int FallocateFile(int fd, int mode, uint64_t offset, uint64_t n) {
   return Uninterrupted(
       [&] { return ::fallocate(fd, mode, static_cast<off_t>(offset), static_cast<off_t>(n)); });
@@ -234,9 +240,8 @@ const char* File::Mapped(uint64_t offset, size_t n) {
   if (offset + n > map_size_.load(std::memory_order_acquire)) Remap(offset + n);
   const char* at = map_.load(std::memory_order_acquire) + offset;
   if (options_.advice == Advice::kWillNeed) {
-    const uint64_t begin = RoundDown(offset, kBlock);
-    ::madvise(const_cast<char*>(at) - (offset - begin), RoundUp(offset + n, kBlock) - begin,
-              MADV_WILLNEED);
+    const uint64_t begin = RoundDown(offset, MemoryPage());
+    ::madvise(const_cast<char*>(at) - (offset - begin), offset + n - begin, MADV_WILLNEED);
   }
   return at;
 }
