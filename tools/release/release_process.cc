@@ -319,9 +319,12 @@ void ExecuteSentRun(const std::vector<std::string>& words) {
                                            "another release by it; give --engine NAME@RELEASE",
                                            kExecuteRun));
   }
+  const int in = std::atoi(words[1].c_str()), out = std::atoi(words[2].c_str());
+  // The pipes came through one execve(2), and must not come through another: the parent takes the
+  // end of the pipe for the end of the run.
+  for (const int fd : {in, out}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   // Gives the process its name back: after the execve(2) of kThisProgram the kernel calls it "exe".
   ::prctl(PR_SET_NAME, "testbed");
-  const int in = std::atoi(words[1].c_str()), out = std::atoi(words[2].c_str());
   ParentLines parent(in);
   Serve(&parent, out);
   std::fflush(nullptr);

@@ -1,5 +1,6 @@
 #include "tools/run/run_checks.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -223,7 +224,7 @@ void TryEngineOptions(const RunOptions& options, const std::string& where) {
   if (!options.release.empty()) return CheckByRelease(options, where);
   const TemporaryDatabase directory(where);
   int pipe_fds[2];
-  if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
+  if (::pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error::Io("pipe", "", errno);
   // The engine is opened in a child process, so that this process gets none of the engine's threads
   // and memory.
   const pid_t child = ForkChild();

@@ -2,13 +2,17 @@
 // program of a release.
 #include "tools/release/release.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
@@ -188,6 +192,37 @@ TEST(ReleaseTest, EveryOptionThatIsSentArrives) {
     EXPECT_FALSE(plain.contains(name) && plain[name] == value) << name << " is not tried";
   }
   std::filesystem::remove(keys);
+}
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The parent of a run reads its pipe to the end, which a program that the run has started, such as
+// perf, would put off.
+TEST(ReleaseTest, ProgramsThatAnExecutedRunStartsDoNotInheritItsPipes) {
+  int in[2], out[2];
+  ASSERT_EQ(::pipe(in), 0);
+  ASSERT_EQ(::pipe(out), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ExecuteSentRun({kExecuteRun, std::to_string(in[0]), std::to_string(out[1])});
+  }
+  const std::string proc = "/proc/" + std::to_string(child);
+  // The process takes its name just before it waits for its first line.
+  while (TextOf(proc + "/comm") != "testbed\n") {
+    ASSERT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it has ended";
+  }
+  for (const int fd : {in[0], out[1]}) {
+    const std::string about = TextOf(proc + "/fdinfo/" + std::to_string(fd));
+    const size_t flags = about.find("flags:");
+    ASSERT_NE(flags, std::string::npos) << about;
+    EXPECT_NE(std::stoul(about.substr(flags + 6), nullptr, 8) & O_CLOEXEC, 0u) << about;
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  for (const int fd : {in[0], in[1], out[0], out[1]}) ::close(fd);
 }
 
 TEST(ReleaseTest, ARunThatIsNotWholeIsAnError) {
