@@ -118,10 +118,7 @@ void ReadProcessor(const std::string& root, HostFacts* facts) {
   facts->virtual_machine = HasWord(flags, "hypervisor");
   facts->tsc_invariant = HasWord(flags, "constant_tsc") && HasWord(flags, "nonstop_tsc");
   facts->cpus_online = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  cpu_set_t mine;
-  facts->cpus = sched_getaffinity(0, sizeof(mine), &mine) == 0
-                    ? static_cast<uint32_t>(CPU_COUNT(&mine))
-                    : facts->cpus_online;
+  facts->cpus = static_cast<uint32_t>(OwnProcessors().size());
   facts->cpu_governor = ReadLine(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   facts->clock_source =
       ReadLine(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
@@ -183,6 +180,23 @@ void ReadPath(const std::string& path, const std::string& root, HostFacts* facts
 std::string HostName() {
   char name[256] = "";
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+std::vector<int> OwnProcessors() {
+  // A cpu_set_t has room for 1024 processors. The kernel refuses less room than for all that the
+  // machine may have.
+  constexpr size_t kMostSets = 1024;
+  std::vector<cpu_set_t> sets(1);
+  const auto bytes = [&sets] { return sets.size() * sizeof(cpu_set_t); };
+  while (::sched_getaffinity(0, bytes(), sets.data()) != 0) {
+    if (errno != EINVAL || sets.size() >= kMostSets) return {0};
+    sets.resize(2 * sets.size());
+  }
+  std::vector<int> processors;
+  for (size_t i = 0; i < sets.size() * CPU_SETSIZE; ++i) {
+    if (CPU_ISSET_S(i, bytes(), sets.data())) processors.push_back(static_cast<int>(i));
+  }
+  return processors;
 }
 
 const char* ReclaimName(Reclaim reclaim) {

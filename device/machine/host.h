@@ -22,6 +22,9 @@ namespace testbed {
 // Returns the name of this host, as the kernel has it; "" when it has none.
 std::string HostName();
 
+// Returns the numbers of the processors that this process may run on, however many the machine has.
+std::vector<int> OwnProcessors();
+
 enum class Reclaim : uint8_t {
   kNone,     // the kernel has no DAMON, or DAMON is switched off
   kRunning,  // a monitoring thread of the kernel runs

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/machine/host.h"
 #include "engines/registry.h"
-#include "tools/ab/turns/processors.h"
 #include "tools/output/table.h"
 #include "tools/statistics/metrics.h"
 #include "workloads/registry.h"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/machine/host.h"
 #include "device/os/signal_guard.h"
 #include "tools/ab/measured_time.h"
 #include "tools/ab/sample.h"

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "device/machine/host.h"
 #include "tests/cli/started_command.h"
 #include "tools/ab/option_rules.h"
-#include "tools/ab/turns/processors.h"
 #include "tools/option_check.h"
 
 namespace testbed {

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "device/machine/host.h"
 #include "tests/cli/started_command.h"
-#include "tools/ab/turns/processors.h"
 
 namespace testbed {
 namespace {

@@ -3,22 +3,12 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <string>
 
 namespace testbed {
-
-std::vector<int> OwnProcessors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> processors;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return {0};
-  for (int i = 0; i < CPU_SETSIZE; ++i) {
-    if (CPU_ISSET(i, &set)) processors.push_back(i);
-  }
-  return processors;
-}
 
 std::vector<std::vector<int>> Shares(const std::vector<int>& processors, size_t parts) {
   const auto each = static_cast<std::ptrdiff_t>(processors.size() / parts);
@@ -30,9 +20,13 @@ std::vector<std::vector<int>> Shares(const std::vector<int>& processors, size_t 
 }
 
 void BindProcess(pid_t process, const std::vector<int>& processors) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int processor : processors) CPU_SET(processor, &set);
+  if (processors.empty()) return;
+  const auto last = static_cast<size_t>(*std::max_element(processors.begin(), processors.end()));
+  std::vector<cpu_set_t> sets(last / CPU_SETSIZE + 1);  // one has room for 1024 processors
+  const size_t bytes = sets.size() * sizeof(cpu_set_t);
+  for (const int processor : processors) {
+    CPU_SET_S(static_cast<size_t>(processor), bytes, sets.data());
+  }
   std::error_code error;
   std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", process), error);
   for (const auto end = std::filesystem::directory_iterator(); !error && tasks != end;
@@ -40,7 +34,7 @@ void BindProcess(pid_t process, const std::vector<int>& processors) {
     const std::string name = tasks->path().filename();
     int thread = 0;
     std::from_chars(name.data(), name.data() + name.size(), thread);
-    if (thread > 0) ::sched_setaffinity(thread, sizeof set, &set);
+    if (thread > 0) ::sched_setaffinity(thread, bytes, sets.data());
   }
 }
 

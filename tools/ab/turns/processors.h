@@ -1,4 +1,4 @@
-// The processors that a process may run on.
+// Gives each side of a comparison processors of its own.
 #ifndef TESTBED_TOOLS_AB_TURNS_PROCESSORS_H_
 #define TESTBED_TOOLS_AB_TURNS_PROCESSORS_H_
 
@@ -7,9 +7,6 @@
 #include <vector>
 
 namespace testbed {
-
-// Returns the numbers of the processors that this process may run on.
-std::vector<int> OwnProcessors();
 
 // Returns `parts` equal shares of the processors, without those that are left over.
 std::vector<std::vector<int>> Shares(const std::vector<int>& processors, size_t parts);

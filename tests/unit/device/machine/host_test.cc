@@ -1,17 +1,22 @@
 #include "device/machine/host.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <vector>
 
 #include "device/error.h"
+#include "tests/refused_call.h"
 #include "tools/inspect/doctor.h"
 
 namespace testbed {
@@ -144,6 +149,18 @@ TEST(HostFactsTest, ThisMachineHasFacts) {
     EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"), std::string::npos);
   }
   EXPECT_GE(names.size(), 30u);
+}
+
+// The kernel of a machine with more than 1024 processors refuses the C library's set of that size.
+TEST(HostFactsTest, TheProcessorsOfAnyMachineAreFound) {
+  const std::vector<int> own = OwnProcessors();
+  ASSERT_FALSE(own.empty());
+  EXPECT_EQ(ReadHostFacts(".").cpus, own.size());
+  const int code = ExitCodeWithout(
+      SYS_sched_getaffinity, EINVAL, [&own] { return OwnProcessors() == own ? 0 : 1; },
+      8 * sizeof(cpu_set_t) - 1);
+  if (code == kCannotRefuse) GTEST_SKIP() << kNoFilters;
+  EXPECT_EQ(code, 0);
 }
 
 TEST(DoctorTest, GradesFollowWhatIsPossible) {
