@@ -108,6 +108,7 @@ class File {
   // Throws Error (kIo) if the system failed to write pages of the file back by itself, and neither
   // this method nor Sync has reported that through this File before. After such a failure a read
   // may return what the device held before. Costs one system call and does not wait for the device.
+  // On overlayfs it finds no failure (IsOnOverlay, page_cache.h), and only Sync reports it.
   void CheckWriteBack() const;
 
   uint64_t Size() const;            // in bytes
