@@ -335,7 +335,7 @@ TEST_F(BadInputTest, ACrashtestTakesNoOptionThatItIgnoresAndDoesNotOfferIt) {
   std::istringstream words(help);
   std::string one_line;
   for (std::string word; words >> word;) one_line += word + " ";
-  EXPECT_NE(one_line.find("nothing bounds what the process takes"), std::string::npos) << help;
+  EXPECT_NE(one_line.find("nothing limits the memory of the process"), std::string::npos) << help;
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
