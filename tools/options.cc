@@ -250,8 +250,7 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
       "the workload has]",
       [&o](auto& option, auto& text) { o.threads = ParseCounts(option, text, 1, 1000); });
   Add(app, "--queue-depth", "N",
-      "Number of point reads that each thread keeps in flight by io_uring; each is a client of its "
-      "own [1]",
+      "Point reads that each thread keeps in flight by io_uring; each is a client of its own [1]",
       [&o](auto& option, auto& text) {
         o.queue_depth = static_cast<int>(ParseCount(option, text, 1, 4096));
       });
@@ -342,8 +341,7 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
             ParseName<uint32_t>(option, text, {{"none", 0}, {"sample", 64}, {"all", 1}});
       });
   Add(app, "--verify-every", "N",
-      "Check one value in N; 1 checks all values, 0 none; --verify sets the same number by a word "
-      "[64]",
+      "Check one value in N; 1 checks all, 0 none; --verify sets the same number by a word [64]",
       [&o](auto& option, auto& text) {
         o.verify_every = static_cast<uint32_t>(ParseCount(option, text, 0, 1000000000));
       });

@@ -80,8 +80,8 @@ TEST_F(InnodbTest, LeavesTheProcessAsItWas) {
 // would keep a stderr that takes the messages of a server which starts.
 TEST_F(InnodbTest, ServersThatStartAndEndAtOnceLeaveTheProcessAsItWas) {
   const mode_t before = ::umask(027);
-  struct stat own {
-  }, left{};
+  struct stat own {};
+  struct stat left {};
   ASSERT_EQ(::fstat(STDERR_FILENO, &own), 0);
   std::vector<std::thread> threads;
   for (const char* name : {"a", "b", "c"}) {
