@@ -242,7 +242,7 @@ class Session {
   // can go on with it and end it. The session must be destroyed on that thread, too.
   virtual bool HeldByOtherThread() const { return false; }
   // Returns whether `table` has the key. If so, *value is the row's value, which stays valid until
-  // the next call on the session.
+  // the next call on the session, and until a cursor of it is positioned.
   virtual bool Get(TableId table, std::string_view key, std::string_view* value) = 0;
   // Looks several keys up: (*rows)[i] is the result for keys[i]. The values stay valid until the
   // next call on the session. This default calls Get for each key in turn and copies the values. An

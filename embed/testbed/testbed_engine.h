@@ -140,8 +140,8 @@ TESTBED_EXPORT testbed_status testbed_begin(testbed_session* session);
 TESTBED_EXPORT testbed_status testbed_commit(testbed_session* session);
 TESTBED_EXPORT testbed_status testbed_rollback(testbed_session* session);
 
-// Looks the key up. The value stays valid until the next call on the session. TESTBED_NOT_FOUND
-// leaves *value unchanged.
+// Looks the key up. The value stays valid until the next call on the session, and until a cursor of
+// it is positioned (seek, seek_last). TESTBED_NOT_FOUND leaves *value unchanged.
 TESTBED_EXPORT testbed_status testbed_get(testbed_session* session, testbed_table table,
                                           const char* key, size_t key_size, const char** value,
                                           size_t* value_size);

@@ -342,8 +342,9 @@ bool WiredtigerCursor::Arrive(int code) {
 }
 
 bool WiredtigerCursor::Near(std::string_view key, bool forward) {
-  // The key may lie in the page of the cursor's own row, which the search releases.
+  // The key may lie in the page of the last Get or of the cursor's own row, which this releases.
   parked_key_ = key;
+  session_->EnterToPosition();
   WT_ITEM item = Item(parked_key_);
   cursor_->set_key(cursor_, &item);
   int where = 0;
@@ -363,17 +364,15 @@ bool WiredtigerCursor::SeekForPrev(std::string_view key) {
   return Near(key, false);
 }
 
-bool WiredtigerCursor::First() {
+bool WiredtigerCursor::ToEnd(Move move) {
   const WiredtigerSession::Call call(session_);
+  session_->EnterToPosition();
   const int code = cursor_->reset(cursor_);
-  return Arrive(code != 0 ? code : cursor_->next(cursor_));
+  return Arrive(code != 0 ? code : move(cursor_));
 }
 
-bool WiredtigerCursor::Last() {
-  const WiredtigerSession::Call call(session_);
-  const int code = cursor_->reset(cursor_);
-  return Arrive(code != 0 ? code : cursor_->prev(cursor_));
-}
+bool WiredtigerCursor::First() { return ToEnd(cursor_->next); }
+bool WiredtigerCursor::Last() { return ToEnd(cursor_->prev); }
 
 bool WiredtigerCursor::Step(Move move, bool forward) {
   if (state_ == State::kNowhere) return false;

@@ -3,10 +3,10 @@
 // more WT_CURSOR, which the session keeps for its next Cursor on the table: a WT_CURSOR is opened
 // by the table's name.
 //
-// Pinning: a value that Get returns lies in WiredTiger's page. Until the session's next call that
-// page stays pinned and, outside a transaction, so does the snapshot of the read. So a session that
-// is idle after a Get keeps one page in the cache, and keeps WiredTiger from dropping the row
-// versions that its snapshot can see.
+// Pinning: a value that Get returns lies in WiredTiger's page. That page and, outside a
+// transaction, the snapshot of the read stay pinned until the session's next call, or until a
+// Cursor of it is positioned outside a transaction. So a session that is idle after a Get keeps one
+// page in the cache, and keeps WiredTiger from dropping the row versions that its snapshot can see.
 //
 // Isolation: snapshot. Outside Begin and Commit a read sees the rows that were committed when it
 // began. While a Cursor of the session stands on a row, however, all reads of the session use the
@@ -122,6 +122,11 @@ class WiredtigerSession : public Session {
   void Enter() {
     if (pinned_ != nullptr) Unpin();
   }
+  // A Cursor calls this before it is positioned. Outside a transaction WiredTiger would position it
+  // by the snapshot of the last Get, so this releases that snapshot.
+  void EnterToPosition() {
+    if (!in_transaction_) Enter();
+  }
   void Unpin();
   void Do(const WriteBuffer::Write& write);
   int Apply(const WriteBuffer::Write& write);
@@ -183,6 +188,7 @@ class WiredtigerCursor : public Cursor {
   // Moves to the row of `key`. If it is gone, moves to the next row (`forward`) or to the previous
   // row.
   bool Near(std::string_view key, bool forward);
+  bool ToEnd(Move move);  // goes to the row where `move` begins
   bool Step(Move move, bool forward);
   // Ends a move of the WT_CURSOR that returned `code`: takes over its row, if there is one, and
   // returns whether there is. Throws Error for a code of failure other than WT_NOTFOUND.

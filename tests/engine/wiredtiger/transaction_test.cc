@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -108,6 +109,38 @@ TEST_F(WiredtigerTest, AReadSeesWhatOthersCommittedBeforeItBegan) {
   EXPECT_EQ(Get("k"), "99");
   session_->Commit();
   EXPECT_EQ(Get("k"), "later");
+}
+
+// Here no cursor stands on a row when it is positioned, and the session makes no other call after
+// the Get, whose snapshot is older than the row.
+TEST_F(WiredtigerTest, ACursorIsPositionedAmongWhatOthersCommittedSinceTheLastGet) {
+  Open();
+  session_->Put(table_, "m", "a");
+  const auto other = engine_->NewSession();
+  const auto cursor = session_->NewCursor(table_);
+  EXPECT_EQ(Get("m"), "a");
+  other->Put(table_, "n", "1");
+  ASSERT_TRUE(cursor->Seek("n"));
+  EXPECT_EQ(cursor->key(), "n");
+  EXPECT_FALSE(cursor->Next());
+  EXPECT_EQ(Get("m"), "a");
+  other->Put(table_, "o", "1");
+  ASSERT_TRUE(cursor->SeekForPrev("z"));
+  EXPECT_EQ(cursor->key(), "o");
+  EXPECT_FALSE(cursor->Next());
+  EXPECT_EQ(Get("m"), "a");
+  other->Put(table_, "p", "1");
+  ASSERT_TRUE(cursor->Last());
+  EXPECT_EQ(cursor->key(), "p");
+  EXPECT_FALSE(cursor->Next());
+  EXPECT_EQ(Get("m"), "a");
+  other->Put(table_, "a", "1");
+  ASSERT_TRUE(cursor->First());
+  EXPECT_EQ(cursor->key(), "a");
+  std::string_view value;
+  ASSERT_TRUE(session_->Get(table_, "m", &value));
+  ASSERT_TRUE(cursor->Seek(value)) << "the value of the Get is the key";
+  EXPECT_EQ(cursor->value(), "1");
 }
 
 }  // namespace
