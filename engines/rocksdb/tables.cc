@@ -70,6 +70,9 @@ RocksdbTable RocksdbTables::FindOrMakeNumber(const std::string& name) {
   const rocksdb::Slice bound = end;
   rocksdb::ReadOptions read;
   read.iterate_upper_bound = &bound;
+  // The rows may have other prefixes than the key that is sought, by which RocksDB would pass over
+  // files and hashed memtables (prefix_extractor). A table that is not found gets another's number.
+  read.total_order_seek = true;
   uint32_t largest = 0;
   std::optional<uint32_t> found;
   const std::unique_ptr<rocksdb::Iterator> row(db_->NewIterator(read));

@@ -197,13 +197,16 @@ TEST_F(RocksdbTest, AnotherErrorThatNamesTheLockIsNotCalledUse) {
   }
 }
 
+// Each row of the directory of tables has a prefix of its own here, and two files have the rows.
 TEST_F(RocksdbTest, TablesAreFoundByNameInWhateverOrderTheyAreOpened) {
+  options_.extra = {{"options", "prefix_extractor=capped:6"}};
   Open();
   for (const char* name : {"x", "y", "z"}) session_->Put(engine_->OpenTable(name), "k", name);
   Open();
-  for (const char* name : {"z", "new", "x", "y"}) {
+  for (const char* name : {"v", "w"}) session_->Put(engine_->OpenTable(name), "k", name);
+  Open();
+  for (const char* name : {"w", "z", "new", "x", "y", "v"})
     EXPECT_EQ(Get(engine_->OpenTable(name), "k"), std::string(name) == "new" ? "(absent)" : name);
-  }
 }
 
 TEST_F(RocksdbTest, ADatabaseKeepsTheLayoutItWasMadeWith) {
@@ -330,8 +333,7 @@ TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
     const std::string sentence = Refusal("options", own);
     EXPECT_NE(sentence.find("leave it out"), std::string::npos) << sentence;
   }
-  options_.extra = {{"compaction_style", "fifo"}};
-  ErrorOf(Error::kUsage, [&] { Open(); });
+  Refusal("compaction_style", "fifo");
   options_.extra = {{"options", "compaction_style=kCompactionStyleFIFO"}};
   ErrorOf(Error::kUsage, [&] { Open(); });
   options_.extra = {{"options", "compaction_filter=RemoveEmptyValueCompactionFilter"}};
