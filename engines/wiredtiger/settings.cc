@@ -113,6 +113,21 @@ std::string Table(const EngineOptions& options, const ExtraOptions& extra, const
   return config + Verbatim(options, "table_config");
 }
 
+// Returns the keys of tables' configuration that the user gave, be it by extra options, which have
+// the names of their keys, or by table_config.
+std::vector<std::string> GivenOfTable(const EngineOptions& options, const std::string& table) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : options.extra) {
+    if (!ConfigValue(table, name).empty()) names.push_back(name);
+  }
+  const auto text = options.extra.find("table_config");
+  if (text == options.extra.end()) return names;
+  std::vector<std::pair<std::string, std::string>> of_text;
+  Flatten("", text->second, &of_text);
+  for (const auto& [name, value] : of_text) names.push_back(name);
+  return names;
+}
+
 // A Parser reads a configuration string with WiredTiger's own parser. A string that WiredTiger
 // cannot parse has no keys.
 class Parser {
@@ -138,6 +153,20 @@ class Parser {
  private:
   WT_CONFIG_PARSER* parser_ = nullptr;
 };
+
+// Returns whether `key` has the same value in two configuration strings. It also returns true when
+// one of them does not have the key.
+bool HaveSameValue(const std::string& one, const std::string& other, const std::string& key) {
+  Parser of_one(one), of_other(other);
+  WT_CONFIG_ITEM a, b;
+  if (!of_one.Get(key, &a) || !of_other.Get(key, &b)) return true;
+  const auto is_number = [](const WT_CONFIG_ITEM& item) {
+    return item.type == WT_CONFIG_ITEM::WT_CONFIG_ITEM_NUM ||
+           item.type == WT_CONFIG_ITEM::WT_CONFIG_ITEM_BOOL;
+  };
+  if (is_number(a) && is_number(b)) return a.val == b.val;  // 4k is 4096
+  return std::string_view(a.str, a.len) == std::string_view(b.str, b.len);
+}
 
 // Throws unless WiredTiger accepts `config` for its function `call`. `option` is the extra option
 // by which the user gave a part of it. The sentence names the release, because another release may
@@ -235,6 +264,17 @@ void CheckText(const EngineOptions& options, const std::string& name,
 
 }  // namespace
 
+void CheckMadeWith(const Settings& settings, const std::string& made, const std::string& dir) {
+  for (const std::string& key : settings.given_of_table) {
+    if (HaveSameValue(settings.table, made, key)) continue;
+    throw Error(Error::kUsage,
+                fmt::format("wiredtiger cannot honour --engine-option with {}={}: the database in "
+                            "{} has a table that was made with {}, which it keeps; give that, or "
+                            "load it anew with --fresh",
+                            key, ConfigValue(settings.table, key), dir, ConfigValue(made, key)));
+  }
+}
+
 void CheckSettings(const EngineOptions& options) {
   CheckText(options, "connection_config", kOfConnection);
   CheckText(options, "table_config", kOfTable);
@@ -271,6 +311,7 @@ Settings MakeSettings(const EngineOptions& options) {
   if (options.io == IoMode::kDirect || s.log_direct) s.files.alignment = 4096;
   s.connection = Connection(options, extra, s);
   s.table = Table(options, extra, s);
+  s.given_of_table = GivenOfTable(options, s.table);
   return s;
 }
 
@@ -348,6 +389,17 @@ uint64_t MostPageInMemory(const std::string& connection, const std::string& tabl
   const uint64_t dirty =
       std::min(bytes("eviction_dirty_trigger", kUsualDirty), bytes("eviction_trigger", kUsual));
   return std::max(std::min(asked, dirty / kPages), number(table, "leaf_page_max"));
+}
+
+void Flatten(const std::string& prefix, const std::string& config,
+             std::vector<std::pair<std::string, std::string>>* out) {
+  for (auto& [key, value] : ConfigItems(config)) {
+    if (IsNested(value) && value.find('=') != std::string::npos) {
+      Flatten(prefix + key + ".", Inside(value), out);
+    } else {
+      out->emplace_back(prefix + key, value);
+    }
+  }
 }
 
 bool StatisticsOn(const std::string& connection) {

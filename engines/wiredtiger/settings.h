@@ -35,6 +35,8 @@ inline constexpr size_t kLongestValue = size_t{1} << 30;
 struct Settings {
   std::string connection;  // configuration for wiredtiger_open
   std::string table;       // configuration for WT_SESSION::create
+  // These are the keys of `table` that the user gave, with dots in the names of nested ones.
+  std::vector<std::string> given_of_table;
   FileSystem::Options files;
   uint32_t page_size = 0;  // bytes
   std::string compressor;  // WiredTiger's name of the compressor, or "none"
@@ -49,6 +51,10 @@ struct Settings {
 // Throws Error (kUsage) for a cache below 1 MiB, and for a value that an extra option does not
 // accept.
 Settings MakeSettings(const EngineOptions& options);
+
+// Throws Error (kUsage) when the user gave a value for tables that a table of the database in `dir`
+// does not have: WiredTiger keeps what a table was made with, which is the configuration `made`.
+void CheckMadeWith(const Settings& settings, const std::string& made, const std::string& dir);
 
 // Throws Error (kUsage) when MakeSettings throws it, when options contradict each other, and when
 // WiredTiger does not accept the configuration strings. Opens nothing.
@@ -73,6 +79,10 @@ int64_t ConfigNumber(const std::string& config, const std::string& key);
 uint64_t MostPageInMemory(const std::string& connection, const std::string& table);
 // Returns all top-level keys of a configuration string with their values, in order.
 std::vector<std::pair<std::string, std::string>> ConfigItems(const std::string& config);
+// Appends the settings in `config` to *out, with `prefix` before their names. Nested settings get
+// names with dots.
+void Flatten(const std::string& prefix, const std::string& config,
+             std::vector<std::pair<std::string, std::string>>* out);
 // Returns whether WiredTiger keeps counters with this configuration of a connection.
 bool StatisticsOn(const std::string& connection);
 // Returns whether a value from ConfigItems is in brackets. WiredTiger knows the brackets (, [ and

@@ -104,18 +104,6 @@ std::vector<std::string> Catalogue(Database* database, WT_SESSION* session, cons
   return uris;
 }
 
-// Appends the settings in `config` to *out. Nested settings get names with dots.
-void Flatten(const std::string& prefix, const std::string& config,
-             std::vector<std::pair<std::string, std::string>>* out) {
-  for (auto& [key, value] : ConfigItems(config)) {
-    if (IsNested(value) && value.find('=') != std::string::npos) {
-      Flatten(prefix + key + ".", Inside(value), out);
-    } else {
-      out->emplace_back(prefix + key, value);
-    }
-  }
-}
-
 class WiredtigerEngine : public Engine {
  public:
   WiredtigerEngine(const std::string& dir, const EngineOptions& options);
@@ -338,7 +326,8 @@ void WiredtigerEngine::CheckpointWhenDue() {
   }
 }
 
-// Throws Error (kUsage) when the table's page size or compression is not that of the run.
+// Throws Error (kUsage) when the table's page size or compression is not that of the run, or when
+// the table was made without another setting that the user gave.
 void WiredtigerEngine::CheckTable(WT_SESSION* session, const std::string& uri) {
   const std::string config = CatalogueEntry(&database_, session, "metadata:create", uri);
   const Settings& settings = database_.settings;
@@ -357,6 +346,7 @@ void WiredtigerEngine::CheckTable(WT_SESSION* session, const std::string& uri) {
                             "{}, or --fresh",
                             dir_, compressor, settings.compressor, compressor));
   }
+  CheckMadeWith(settings, config, dir_);
 }
 
 TableId WiredtigerEngine::OpenTable(const std::string& table) {

@@ -317,6 +317,29 @@ TEST_F(WiredtigerTest, AnotherPageSizeOrCompressionIsAnErrorThatSaysWhatToGive) 
   EXPECT_EQ(Get("k"), "v");
 }
 
+// WiredTiger would open the table and leave such an option without effect.
+TEST_F(WiredtigerTest, ASettingThatATableWasMadeWithoutIsRefused) {
+  options_.extra = {{"split_pct", "80"}, {"table_config", "leaf_key_max=1k"}};
+  Open();
+  session_->Put(table_, "k", "v");
+  Close();
+  const std::vector<std::pair<std::string, std::string>> others = {
+      {"split_pct", "75"}, {"memory_page_max", "64k"},         {"prefix_compression", "on"},
+      {"checksum", "off"}, {"table_config", "leaf_key_max=2k"}};
+  for (const auto& [name, value] : others) {
+    options_.extra = {{name, value}};
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find("was made with"), std::string::npos) << name << ": " << sentence;
+  }
+  options_.extra = {{"split_pct", "80"},
+                    {"allocation_size", "4k"},
+                    {"prefix_compression", "off"},
+                    {"table_config", "leaf_key_max=1024"}};
+  Open();
+  EXPECT_EQ(Get("k"), "v");
+  EXPECT_EQ(Setting("table.split_pct"), "80");
+}
+
 TEST_F(WiredtigerTest, ADatabaseInUseIsAnError) {
   Open();
   const std::string sentence =
