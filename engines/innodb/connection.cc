@@ -1,5 +1,7 @@
 #include "engines/innodb/connection.h"
 
+#include "engines/sql/mariadb_settings.h"
+
 namespace testbed::innodb {
 
 Connection::Connection(const Library* library, const char* database)
@@ -9,6 +11,7 @@ Connection::Connection(const Library* library, const char* database)
       nullptr) {
     FailLast("connecting");
   }
+  Run(std::string("SET SESSION ") + mariadb::kCommitsOfSession);
 }
 
 void Connection::Commit() {

@@ -207,11 +207,11 @@ ConnectOptions MysqlEngine::Target(size_t address) const {
   options.batches = settings_.access == Access::kBatched;
   options.as_text = options.batches || settings_.access == Access::kSelect;
   // A server ends idle sessions, by default after eight hours. One session holds the schema's lock,
-  // another syncs lazy commits. A server may also be set to commit nothing by itself, or to begin
-  // the next transaction with each COMMIT; writes outside of a transaction would then be lost.
-  options.setup =
+  // another syncs lazy commits.
+  options.setup = fmt::format(
       "SET SESSION tx_isolation = 'READ-COMMITTED', sql_mode = 'STRICT_ALL_TABLES', wait_timeout = "
-      "31536000, autocommit = 1, completion_type = 0";
+      "31536000, {}",
+      mariadb::kCommitsOfSession);
   return options;
 }
 

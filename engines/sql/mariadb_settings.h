@@ -29,6 +29,11 @@ namespace testbed::mariadb {
 inline constexpr size_t kMaxKeySize = 768;
 inline constexpr size_t kMaxValueSize = 16 << 20;
 
+// By these settings of a session a statement outside of a transaction is a transaction of its own.
+// Each connection sets them: a server may begin its sessions with others, which commit nothing by
+// themselves, or begin the next transaction with each COMMIT. Such writes would then be lost.
+inline constexpr char kCommitsOfSession[] = "autocommit = 1, completion_type = 0";
+
 // Returns the value of innodb_flush_log_at_trx_commit that gives this durability.
 int FlushLogAtCommit(Durability durability);
 

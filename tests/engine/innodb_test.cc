@@ -244,6 +244,29 @@ TEST_F(InnodbTest, ABinaryLogIsNoOptionOfTheServer) {
   }
 }
 
+// What the server does with statements outside of a transaction is a setting of it, with which its
+// sessions begin.
+TEST_F(InnodbTest, WritesAreCommittedWhateverTheServersSessionsBeginWith) {
+  options_.extra = {{"server_option", "autocommit=0;completion_type=CHAIN"}};
+  {
+    const std::unique_ptr<Engine> engine = Open();
+    const TableId table = engine->OpenTable("t");
+    const std::unique_ptr<Session> session = engine->NewSession();
+    session->Put(table, "a", "1");
+    session->Begin();
+    session->Put(table, "b", "2");
+    session->Commit();
+    session->Put(table, "c", "3");
+  }
+  const std::unique_ptr<Engine> engine = Open();
+  const TableId table = engine->OpenTable("t");
+  const std::unique_ptr<Session> session = engine->NewSession();
+  for (const std::string key : {"a", "b", "c"}) {
+    std::string_view value;
+    EXPECT_TRUE(session->Get(table, key, &value)) << key;
+  }
+}
+
 // The database keeps its key_block_size. A later opening need not give it, and a wrong value is
 // refused, because counts of bytes depend on it.
 TEST_F(InnodbTest, ADatabaseKeepsItsKeyBlockSize) {
