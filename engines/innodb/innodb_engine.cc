@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, std::string>> InnodbEngine::EffectiveSettings
       {"key_block_size", std::to_string(s.key_block_size)},
   };
   for (auto& variable :
-       mariadb::ToldVariables(server_.Variables(), "innodb_", s.shared, s.server_options)) {
+       mariadb::ToldVariables(server_.Variables(), "innodb_", s.shared, GivenArguments(s))) {
     all.push_back(std::move(variable));
   }
   return all;

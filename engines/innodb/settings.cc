@@ -17,6 +17,11 @@ namespace {
 // itself.
 constexpr std::string_view kOwn[] = {"plugin-dir"};
 
+// MariaDB 11 has no change buffer any more; "loose" lets it start all the same.
+std::string ChangeBuffering(const Settings& s) {
+  return "--loose-innodb-change-buffering=" + s.change_buffering;
+}
+
 }  // namespace
 
 void TakeKeyBlockSize(const std::string& table, Settings* settings) {
@@ -102,6 +107,12 @@ Capabilities InnodbCapabilities() {
   return can;
 }
 
+std::vector<std::string> GivenArguments(const Settings& s) {
+  std::vector<std::string> given = s.server_options;
+  if (s.change_buffering != "none") given.push_back(ChangeBuffering(s));
+  return given;
+}
+
 std::vector<std::string> ServerArguments(const Settings& s, const std::string& dir,
                                          const std::string& temporary) {
   std::vector<std::string> all = {"testbed", "--no-defaults", "--skip-grant-tables"};
@@ -115,7 +126,7 @@ std::vector<std::string> ServerArguments(const Settings& s, const std::string& d
   add("innodb-random-read-ahead", s.random_read_ahead ? 1 : 0);
   add("innodb-flush-neighbors", s.flush_neighbors ? 1 : 0);
   add("innodb-adaptive-hash-index", s.adaptive_hash_index ? 1 : 0);
-  add("loose-innodb-change-buffering", s.change_buffering);
+  all.push_back(ChangeBuffering(s));
   add("innodb-lock-wait-timeout", 50);
   add("innodb-compression-default", 0);
   add("max-connections", 2000);

@@ -42,6 +42,10 @@ inline constexpr char kServiceThread[] = "innodb";
 std::vector<std::string> ServerArguments(const Settings& settings, const std::string& dir,
                                          const std::string& temporary);
 
+// Returns those of these arguments by which the user chose what a release may lack without an error
+// at the server's start: server_options, and the change buffering if it is not none.
+std::vector<std::string> GivenArguments(const Settings& settings);
+
 // Sets key_block_size to that of an existing table, whose definition (SHOW CREATE TABLE) is
 // `table`. key_block_size is a property of the database, and the engine computes bytes from it.
 // Throws Error (kUsage) when the settings ask for another value.

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "device/error.h"
+#include "engines/innodb/settings.h"
 #include "engines/registry.h"
+#include "engines/sql/mariadb_settings.h"
 #include "tests/engine/checkpoint_while_writing.h"
 #include "tests/engine/engine_test.h"
 
@@ -173,7 +175,21 @@ TEST_F(InnodbTest, SettingsAreInForce) {
   EXPECT_EQ(Setting(*engine, "access"), "sql");
   // MariaDB 11 has no change buffer any more.
   const std::string buffering = Setting(*engine, "innodb_change_buffering");
-  EXPECT_TRUE(buffering == "all" || buffering == "(none)") << buffering;
+  EXPECT_TRUE(buffering == "all" || buffering == "not a variable of this server") << buffering;
+}
+
+TEST_F(InnodbTest, AChangeBufferThatAReleaseLacksIsNotPassedOverInSilence) {
+  const auto told = [this](const std::string& buffering) {
+    options_.extra = {{"change_buffering", buffering}};
+    const auto given = innodb::GivenArguments(innodb::MakeSettings(options_));
+    std::string value = "(none)";
+    for (const auto& [name, of_name] : mariadb::ToldVariables({}, "innodb_", {}, given)) {
+      if (name == "innodb_change_buffering") value = of_name;
+    }
+    return value;
+  };
+  EXPECT_EQ(told("all"), "not a variable of this server");
+  EXPECT_EQ(told("none"), "(none)");
 }
 
 // The server takes other names than an option's own, and other values than those given, in silence.
