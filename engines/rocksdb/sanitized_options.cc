@@ -43,6 +43,22 @@ void CheckRecycling(Durability durability, const rocksdb::DBOptions& db) {
   if (mode == Mode::kPointInTimeRecovery && !kRocksdbRecyclesLogs) RefuseForRelease(setting, "0");
 }
 
+// RocksDB keeps these values and never starts a write-back: direct IO leaves nothing in the page
+// cache, and a log that is not written has nothing there.
+void CheckWriteBack(const ExtraOptions& extra, Durability durability,
+                    const rocksdb::DBOptions& db) {
+  if (extra.Has("bytes_per_sync") && db.bytes_per_sync != 0 &&
+      db.use_direct_io_for_flush_and_compaction) {
+    RefuseSanitized("bytes_per_sync=" + std::to_string(db.bytes_per_sync),
+                    "with --io direct, which leaves nothing to write back: give 0 or leave it out");
+  }
+  if (extra.Has("wal_bytes_per_sync") && db.wal_bytes_per_sync != 0 &&
+      durability == Durability::kNone) {
+    RefuseSanitized("wal_bytes_per_sync=" + std::to_string(db.wal_bytes_per_sync),
+                    "with --durability none, which has no log: give 0 or leave it out");
+  }
+}
+
 // RocksDB raises each trigger to at least the trigger before it.
 void CheckTriggers(const ExtraOptions& extra, const rocksdb::ColumnFamilyOptions& table) {
   const int compaction = table.level0_file_num_compaction_trigger;
@@ -197,6 +213,7 @@ void AddGiven(const OptionTexts& texts, bool named, const char* source,
 void CheckSanitized(const ExtraOptions& extra, Durability durability, const rocksdb::DBOptions& db,
                     const rocksdb::ColumnFamilyOptions& table) {
   CheckRecycling(durability, db);
+  CheckWriteBack(extra, durability, db);
   CheckTriggers(extra, table);
 }
 

@@ -41,7 +41,8 @@ struct RocksdbGivenOption {
 using RocksdbGivenOptions = std::map<std::string, RocksdbGivenOption>;  // by RocksDB's names
 
 // Throws Error (kUsage) for a number of recycled logs, or a trigger of level 0, that RocksDB would
-// replace by another one. `extra` are the options of which `db` and `table` were made.
+// replace by another one, and for a distance of write-backs that it would keep without effect.
+// `extra` are the options of which `db` and `table` were made.
 void CheckSanitized(const ExtraOptions& extra, Durability durability, const rocksdb::DBOptions& db,
                     const rocksdb::ColumnFamilyOptions& table);
 
