@@ -7,9 +7,11 @@
 // of at most, and mostly exactly, the page size; in direct mode it is aligned to 4 KiB.
 //
 // Durability: with sync, a commit syncs the log (group commit: commits share a sync). With lazy, a
-// commit writes the log, and a thread of the engine syncs it within lazy_interval_ms. With none
-// there is no log: a committed transaction is durable after the next checkpoint. A thread of the
-// engine takes checkpoints (checkpoint_interval_s, checkpoint_log_bytes), and so does the close.
+// commit leaves its record in a log buffer of WiredTiger, and a thread of the engine writes and
+// syncs the log within lazy_interval_ms, so that a killed process may lose younger commits. With
+// none there is no log: a committed transaction is durable after the next checkpoint. A thread of
+// the engine takes checkpoints (checkpoint_interval_s, checkpoint_log_bytes), and so does the
+// close.
 //
 // Settle takes checkpoints until no page is dirty, three at most, since a checkpoint may itself
 // dirty the catalogue or the history store. WiredTiger has no other pending work then. It keeps the
