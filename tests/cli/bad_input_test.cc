@@ -474,19 +474,6 @@ TEST_F(DatabaseTest, IsNeitherOverwrittenNorReusedUnasked) {
   EXPECT_EQ(reuse.code, 0) << reuse.err;
 }
 
-// Once, --fresh before a workload that does not load ran it on the rows that were there, and then
-// replaced the record of the database by one that does not tell what was loaded.
-TEST_F(DatabaseTest, IsNotTakenForAnEmptyOneByAWorkloadThatDoesNotLoad) {
-  Load("d");
-  const std::string record = Read(directory_ / "d/testbed.json");
-  const char* const sentence = "--workload point-read needs a loaded database; begin with insert";
-  const std::string words = std::string("--engine btree --workload point-read") + kSmall;
-  ExpectRefused(Run(words + "--fresh --dir d"), sentence);
-  EXPECT_EQ(Read(directory_ / "d/testbed.json"), record);
-  ExpectRefused(Run(words + "--dir new"), sentence);
-  EXPECT_FALSE(std::filesystem::exists(directory_ / "new"));
-}
-
 TEST_F(DatabaseTest, IsLeftAloneWhileAnotherRunUsesIt) {
   Load("d");
   const int held = Hold("d");
