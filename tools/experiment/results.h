@@ -35,7 +35,7 @@ struct Circumstances {
   std::string first, last;    // start of the first and of the last cell, UTC, 2026-11-23T05:01:24Z
   // Engines with their versions, "rocksdb 7.8.3": all, and those whose libraries have assertions.
   std::set<std::string> engines, with_assertions;
-  // All, by the cells' option --engine, which names a release too, and by the engine's name.
+  // All, by the cells' options that choose a version (--engine, --server) and the engine's name.
   std::map<std::pair<std::string, std::string>, std::set<std::string>> versions_of;
 };
 

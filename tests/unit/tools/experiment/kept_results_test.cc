@@ -122,8 +122,14 @@ TEST_F(KeptResultsTest, SeveralVersionsOfAnEngineAreNamed) {
   write(4, "7.8.3");
   write(1, "7.9.2");
   EXPECT_EQ(Results().MixedTexts().size(), 1u) << "a cell that is compared with the others";
-  cells_[1].options["engine"] = "rocksdb@7.9.2";
-  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty()) << "the release that the cell asks for";
+  const OptionMap options = cells_[1].options;
+  for (const auto& [name, value] : OptionMap{{"engine", "rocksdb@7.9.2"},
+                                             {"server", "mariadb@10.1"},
+                                             {"engine-option.program", "/opt/mariadbd"}}) {
+    cells_[1].options = options;
+    cells_[1].options[name] = value;
+    EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty()) << name << " chooses the version";
+  }
 }
 
 TEST_F(KeptResultsTest, RunsOfSeveralNumbersOfThreadsAreNoRepeats) {
