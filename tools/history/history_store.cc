@@ -131,9 +131,10 @@ void HistoryStore::Add(const std::vector<HistoryEntry>& entries) const {
       WriteEntry(directory_ + "/" + names[written], entries[written]);
     }
   } catch (...) {
-    // The same command is refused while the store has some of its results.
+    // The same command is refused while the store has some of its results. The last one may be
+    // there, too: its name is given before it is made durable.
     std::error_code ignored;
-    while (written > 0) fs::remove(directory_ + "/" + names[--written], ignored);
+    for (size_t i = 0; i <= written; ++i) fs::remove(directory_ + "/" + names[i], ignored);
     throw;
   }
 }
