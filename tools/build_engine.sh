@@ -95,7 +95,8 @@ log=$build/releases/$folder.log
 say "linking testbed for $engine@$release"
 if ! { cmake "$build" && ninja -C "$build" -j "${TESTBED_JOBS:-$(nproc)}" "testbed_release_$folder" testbed; } >"$log" 2>&1 9>&-; then
   rm -f -- "$description"
-  grep -m5 -A2 -E 'error:|Error|undefined reference' -- "$log" >&2 || tail -n 25 -- "$log" >&2
+  grep -m1 -F -e "$engine@$release is left out" -- "$log" >&2 ||
+    grep -m5 -A2 -E 'error:|Error|undefined reference' -- "$log" >&2 || tail -n 25 -- "$log" >&2
   die "testbed cannot be linked with $engine@$release; the whole output is in $log."
 fi
 say "ready: testbed --engine $engine@$release ($(cat "$prefix/share/testbed/recipe" 2>/dev/null || echo 'built elsewhere'))"

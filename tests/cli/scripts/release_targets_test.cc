@@ -1,5 +1,6 @@
 // Tests cmake/Releases.cmake, which makes the programs of other releases of an engine, in a small
 // project with an engine and a library of its own.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,7 +19,9 @@ namespace fs = std::filesystem;
 constexpr char kProject[] = R"(cmake_minimum_required(VERSION 3.25)
 project(trees LANGUAGES CXX)
 list(APPEND CMAKE_MODULE_PATH ${MODULES})
+set(CMAKE_FIND_LIBRARY_SUFFIXES .none)  # no library of the machine is found
 find_package(Threads REQUIRED)
+add_library(needy STATIC needy.cc)
 add_library(testbed_device INTERFACE)
 add_library(testbed_tools INTERFACE)
 add_library(testbed_engine_oak OBJECT oak.cc)
@@ -34,6 +37,7 @@ class ReleaseTargetsTest : public CommandTest {
     MakeFile("CMakeLists.txt", kProject);
     MakeFile("tools/main.cc", "int main() {}\n");
     MakeFile("oak.cc", "int Oak() { return 1; }\n");
+    MakeFile("needy.cc", "extern \"C\" int snappy_compress();\nint x = snappy_compress();\n");
     MakeFile("oak/lib/liboak.a", "!<arch>\n");
     MakeFile("build/releases/oak-1.cmake", kOfRelease1);
   }
@@ -51,6 +55,13 @@ class ReleaseTargetsTest : public CommandTest {
     said_ = Read(said);
     return status == 0;
   }
+  void Build() {
+    const std::string modules = fs::path(SourceDir()) / "cmake";
+    ASSERT_TRUE(Shell("cmake -G Ninja -DMODULES=" + modules + " -S . -B build\n")) << said_;
+    ASSERT_TRUE(Shell("ninja -C build\n")) << said_;
+    EXPECT_TRUE(fs::exists(directory_ / "build/releases/oak-1/testbed"));
+    EXPECT_TRUE(HasTarget()) << said_;
+  }
   bool HasTarget() { return Shell("ninja -C build -t query testbed_release_oak-1\n"); }
 
   std::string said_;
@@ -58,13 +69,17 @@ class ReleaseTargetsTest : public CommandTest {
 
 // As when the user has removed the whole cache folder: the other targets are built all the same.
 TEST_F(ReleaseTargetsTest, ALibraryThatIsGoneLeavesItsReleaseOut) {
-  const std::string modules = fs::path(SourceDir()) / "cmake";
-  ASSERT_TRUE(Shell("cmake -G Ninja -DMODULES=" + modules + " -S . -B build\n")) << said_;
-  ASSERT_TRUE(Shell("ninja -C build\n")) << said_;
-  EXPECT_TRUE(fs::exists(directory_ / "build/releases/oak-1/testbed"));
-  EXPECT_TRUE(HasTarget()) << said_;
+  ASSERT_NO_FATAL_FAILURE(Build());
   fs::remove_all(directory_ / "oak");
   EXPECT_TRUE(Shell("ninja -C build\n")) << said_;
+  EXPECT_FALSE(HasTarget()) << said_;
+}
+
+// As when the user has installed it anew with a compressor that the machine lacks.
+TEST_F(ReleaseTargetsTest, ALibraryThatNeedsWhatIsMissingLeavesItsReleaseOut) {
+  ASSERT_NO_FATAL_FAILURE(Build());
+  EXPECT_TRUE(Shell("cp build/libneedy.a oak/lib/liboak.a\nninja -C build\n")) << said_;
+  EXPECT_THAT(said_, testing::HasSubstr("liboak.a needs libraries that are missing: libsnappy"));
   EXPECT_FALSE(HasTarget()) << said_;
 }
 
