@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -207,6 +208,7 @@ TEST(ReleaseTest, ProgramsThatAnExecutedRunStartsDoNotInheritItsPipes) {
   ASSERT_EQ(::pipe(out), 0);
   const pid_t child = ::fork();
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it has both ends of its pipe, which never ends
     ExecuteSentRun({kExecuteRun, std::to_string(in[0]), std::to_string(out[1])});
   }
   const std::string proc = "/proc/" + std::to_string(child);
