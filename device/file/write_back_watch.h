@@ -10,8 +10,9 @@
 //   ... read ...
 //   watch.Check();  // throws Error (kIo) from the first failure on
 //
-// On overlayfs, as in the root of a container, Check never throws: the system asks the overlay's own
-// pages, and there are none (IsOnOverlay, page_cache.h). Only the next sync reports the failure.
+// On overlayfs, as in the root of a container, Check never throws: the system asks the overlay's
+// own pages, and there are none (IsOnOverlay, page_cache.h). Only the next sync reports the
+// failure.
 //
 // It has a descriptor of its own, because the system tells each descriptor once. Thread-safe.
 #ifndef TESTBED_DEVICE_FILE_WRITE_BACK_WATCH_H_
