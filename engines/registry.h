@@ -72,9 +72,9 @@ struct EngineInfo {
   // check_options looks for no program then. Null for an engine whose options need none.
   std::function<void(const EngineOptions&)> check_programs = nullptr;
   // Reads the code that the process does not have yet, and that an opening with these options
-  // needs: a library that the opening loads, the program of a server. Does nothing when it is not
-  // there. A run calls it before it enters its memory budget (device/machine/resident_code.h). Null
-  // for an engine that is linked in.
+  // needs: a library that the opening loads, the program of a server. Throws Error or does nothing
+  // when it is not there. A run calls it before it enters its memory budget
+  // (device/machine/resident_code.h). Null for an engine that is linked in.
   std::function<void(const EngineOptions&)> read_code = nullptr;
   // Returns whether the page cache answers some of the engine's reads although these options ask
   // for direct IO, as when the engine reads its log buffered. Null for an engine without such

@@ -14,11 +14,12 @@
 
 namespace testbed {
 
-// Reads the code and the constants of the program and of the libraries that are loaded now, and
-// maps their pages into the calling process. Returns the number of bytes; 0 when /proc is missing.
+// Reads the code and the constants of the program and of the libraries that are loaded now into the
+// page cache. Returns the number of bytes; 0 when /proc is missing.
 uint64_t ReadOwnCode();
 
-// Reads the file of another program, which the process will start, into the page cache.
+// Reads the file of another program, which the process will start, or of a library that it will
+// load, into the page cache.
 void ReadProgramFile(const std::string& path);
 
 }  // namespace testbed

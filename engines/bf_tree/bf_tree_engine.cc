@@ -192,6 +192,7 @@ EngineInfo BfTreeEngineInfo() {
   info.summary = "Microsoft Research's Bf-Tree, in Rust; its files run through our file layer";
   info.version = bf_tree::kVersion;
   info.missing = bf_tree::Library::Missing;
+  info.read_code = [](const EngineOptions&) { bf_tree::Library::ReadCode(); };
   info.capabilities = bf_tree::BfTreeCapabilities();
   info.files = {bf_tree::kLeaves, bf_tree::kSnapshot, bf_tree::kNew, bf_tree::kUnfinished};
   info.recognises = bf_tree::Recognises;

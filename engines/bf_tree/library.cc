@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "device/machine/resident_code.h"
 #include "device/os/library/shared_library.h"
 
 namespace testbed::bf_tree {
@@ -42,5 +43,7 @@ std::string Library::Missing() {
   std::error_code error;
   return std::filesystem::exists(kFile, error) ? "" : HowToGetIt();
 }
+
+void Library::ReadCode() { ReadProgramFile(kFile); }
 
 }  // namespace testbed::bf_tree

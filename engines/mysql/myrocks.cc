@@ -14,6 +14,7 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/machine/resident_code.h"
 #include "device/os/interrupted.h"
 #include "device/os/signal_guard.h"
 #include "engines/log_settings.h"
@@ -124,6 +125,14 @@ std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOpti
   add("rocksdb-stats-dump-period-sec", 0);
   add("rocksdb-stats-recalc-rate", 0);
   return all;
+}
+
+void ReadCode(const std::vector<std::string>& arguments) {
+  const std::string directory = "--plugin-dir=";
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with(directory)) continue;
+    ReadProgramFile(argument.substr(directory.size()) + "/" + kPlugin);
+  }
 }
 
 FileKind KindOfFile(std::string_view name) {

@@ -31,6 +31,8 @@ inline constexpr std::string_view kDirectory = "#rocksdb";
 // stands for that of another machine, and the plugin is not looked for.
 std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
                                    const std::string& program);
+// Reads the plugin that these arguments name, if any, into memory.
+void ReadCode(const std::vector<std::string>& arguments);
 // These are the options of the server that the run's own options decide, as mariadb::ServerOptions
 // takes them.
 extern const std::vector<std::string_view> kOwnOptions;

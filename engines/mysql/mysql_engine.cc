@@ -27,6 +27,7 @@
 #include "engines/mysql/connection.h"
 #include "engines/mysql/dialect.h"
 #include "engines/mysql/given_server.h"
+#include "engines/mysql/library.h"
 #include "engines/mysql/myrocks.h"
 #include "engines/mysql/old_server.h"
 #include "engines/mysql/server.h"
@@ -552,7 +553,12 @@ EngineInfo MysqlEngineInfo() {
   };
   info.check_options = mysql::CheckSettings;
   info.check_programs = [](const EngineOptions& o) { (void)mysql::MakeSettings(o); };
-  info.read_code = [](const EngineOptions& o) { ReadProgramFile(mysql::MakeSettings(o).program); };
+  info.read_code = [](const EngineOptions& o) {
+    (void)mysql::LoadClient();
+    const mysql::Settings settings = mysql::MakeSettings(o);
+    ReadProgramFile(settings.program);
+    mysql::myrocks::ReadCode(settings.server);
+  };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<mysql::MysqlEngine>(dir, mysql::MakeSettings(options));
   };

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "device/error.h"
+#include "device/machine/resident_code.h"
 #include "device/os/library/shared_library.h"
 
 namespace testbed::pebble {
@@ -72,6 +73,8 @@ std::string Library::Missing() {
   std::error_code error;
   return std::filesystem::exists(kFile, error) ? "" : HowToGetIt();
 }
+
+void Library::ReadCode() { ReadProgramFile(kFile); }
 
 std::string Library::Take(char* text) {
   std::string copy = text != nullptr ? text : "";

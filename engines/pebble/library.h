@@ -60,6 +60,8 @@ class Library {
   static Library& Get();
   // Returns why the library cannot be loaded and how to get it; empty when its file is there.
   static std::string Missing();
+  // Reads the file of the library into memory. Loads nothing.
+  static void ReadCode();
 
   const Calls& calls() const { return calls_; }
   const std::string& version() const { return version_; }  // versions of Pebble and of Go

@@ -275,6 +275,7 @@ EngineInfo PebbleEngineInfo() {
   info.summary = "CockroachDB's LSM tree, in Go; its files run through our file layer";
   info.version = "2.1.7";
   info.missing = pebble::Library::Missing;
+  info.read_code = [](const EngineOptions&) { pebble::Library::ReadCode(); };
   info.capabilities = pebble::PebbleCapabilities();
   info.files = {"LOCK",
                 "MANIFEST-#",

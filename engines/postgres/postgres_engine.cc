@@ -22,6 +22,7 @@
 #include "engines/postgres/cluster_files.h"
 #include "engines/postgres/connection.h"
 #include "engines/postgres/dialect.h"
+#include "engines/postgres/library.h"
 #include "engines/postgres/server.h"
 #include "engines/postgres/settings.h"
 #include "engines/postgres/target.h"
@@ -411,7 +412,9 @@ EngineInfo PostgresEngineInfo() {
   info.check_options = postgres::CheckSettings;
   info.check_programs = [](const EngineOptions& o) { (void)postgres::MakeSettings(o); };
   info.read_code = [](const EngineOptions& o) {
-    ReadProgramFile(postgres::MakeSettings(o).programs + "/postgres");
+    (void)postgres::LoadLibpq();
+    const std::string programs = postgres::MakeSettings(o).programs;
+    if (!programs.empty()) ReadProgramFile(programs + "/postgres");
   };
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<postgres::PostgresEngine>(dir, postgres::MakeSettings(options));

@@ -442,11 +442,11 @@ void ChildRun::Execute() {
   record_.accounting->harness_ns_per_operation =
       HarnessCostNs(calibration, dataset_, options_.workload, !options_.record_file.empty());
   record_.accounting->clock_is_tsc = Clock::Get().uses_tsc();
+  // Code is not what the budget is about, so the kernel must not charge it to the run.
+  if (plan_.budget != nullptr) ReadCodeOfEngine(FindEngine(options_.engine_name), options_.engine);
   // Memory that this process already has is charged to no budget, so the free part of it is
   // returned to the system before the run could use it.
   ReturnFreeMemory();
-  // Code is not what the budget is about, so the kernel must not charge it to the run.
-  ReadCodeOfEngine(FindEngine(options_.engine_name), options_.engine);
   if (plan_.budget != nullptr) plan_.budget->Enter();
   if (plan_.read_limit != nullptr) plan_.read_limit->Enter();
   if (HasPopulation(plan_)) {
