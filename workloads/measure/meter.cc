@@ -103,17 +103,6 @@ std::vector<AddressAccount> AddressDeltas(const Reading& before, const Reading& 
   return all;
 }
 
-// Counts what the meter's write-back wrote to files that are not the database's as another
-// program's. Other programs made these pages dirty. If a kernel thread had written them back
-// before, they would be counted so, too.
-void LeaveToOtherPrograms(LedgerCounts* ledger) {
-  BlockCounts& written =
-      ledger->ops[kWriteback.id].kernel[static_cast<size_t>(FileKind::kOtherFile)];
-  if (written == BlockCounts{}) return;
-  ledger->foreign.push_back({OpName(kWriteback), FileKind::kOtherFile, written});
-  written = {};
-}
-
 int64_t Difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b); }
 
 }  // namespace
@@ -133,7 +122,6 @@ void Meter::WriteBack() const {
   const IoScope scope(kWriteback);
   const int fd = ::open(dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
-  const CallMark mark(FileKind::kFsJournal);  // the kind of a flush, which no page tells
   ::syncfs(fd);
   ::close(fd);
 }
@@ -202,7 +190,6 @@ PhaseAccount Meter::Account(const Reading& before, const Reading& after) const {
   account.counts_in_kernel = kernel_account_;
   account.counts_wire = is_server_ && CountsWire();
   account.ledger = after.ledger - before.ledger;
-  if (!own_device_) LeaveToOtherPrograms(&account.ledger);
   account.engine = EngineDelta(before.engine, after.engine);
   account.addresses = AddressDeltas(before, after);
   account.log = LogDelta(account.ledger, account.engine, kernel_account_, log_is_dsync_);

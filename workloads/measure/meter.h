@@ -63,9 +63,7 @@ class Meter {
   // is then counted in the slice in which it ends.
   Reading ReadNow() const;
 
-  // Returns the account of what happened between two readings. On a device that others use too,
-  // what WriteBack wrote to files that are not the database's is in LedgerCounts::foreign, under
-  // the name of the operation writeback.
+  // Returns the account of what happened between two readings.
   PhaseAccount Account(const Reading& before, const Reading& after) const;
 
  private:

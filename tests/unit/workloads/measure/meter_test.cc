@@ -91,32 +91,6 @@ TEST(MeterTest, ADeviceThatWasNotAtRestIsKnownWithoutCountsInTheKernel) {
   EXPECT_FALSE(account.closure.has_value());
 }
 
-// The write-back of a phase's end also writes what other programs have made dirty, which was
-// counted as written by the run.
-TEST(MeterTest, DirtyPagesOfOtherProgramsAreNotTheRunsWhoeverWritesThem) {
-  const std::unique_ptr<Engine> engine = FindEngine("null").open(".", {});
-  constexpr auto kData = static_cast<size_t>(FileKind::kData);
-  constexpr auto kOther = static_cast<size_t>(FileKind::kOtherFile);
-  Reading before, after;
-  LedgerCounts::Op& writeback = after.ledger.ops[kWriteback.id];
-  writeback.kernel[kData] = {.writes = 2, .write_bytes = 8192};
-  writeback.kernel[kOther] = {.writes = 3, .write_bytes = 12288};
-  after.ledger.ops[kCheckpoint.id].kernel[kOther] = {.writes = 1, .write_bytes = 4096};
-  for (const bool own_device : {false, true}) {
-    const Meter meter(*engine, ".", AccountDepth::kFile, nullptr, own_device, true);
-    const LedgerCounts ledger = meter.Account(before, after).ledger;
-    EXPECT_EQ(ledger.ops[kWriteback.id].kernel[kData].write_bytes, 8192u);
-    EXPECT_EQ(ledger.ops[kCheckpoint.id].kernel[kOther].write_bytes, 4096u);
-    EXPECT_EQ(ledger.ops[kWriteback.id].kernel[kOther].write_bytes, own_device ? 12288u : 0u);
-    EXPECT_EQ(ledger.foreign.size(), own_device ? 0u : 1u);
-    if (!ledger.foreign.empty()) {
-      EXPECT_EQ(ledger.foreign[0].kind, FileKind::kOtherFile);
-      EXPECT_EQ(ledger.foreign[0].counts.writes, 3u);
-    }
-    EXPECT_EQ(ledger.KernelTotal().write_bytes, 24576u) << "the closure stays";
-  }
-}
-
 // An engine with a setting that is dsync, such as that of its log. It has a name that the registry
 // knows.
 class DsyncEngine : public MapEngine {
