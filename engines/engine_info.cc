@@ -10,7 +10,6 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
-#include "device/machine/resident_code.h"
 #include "engines/registry.h"
 
 namespace testbed {
@@ -232,17 +231,6 @@ std::string MissingProgram(const EngineInfo& info, const EngineOptions& options)
     return error.what();
   }
   return "";
-}
-
-void ReadCodeOfEngine(const EngineInfo& info, const EngineOptions& options) {
-  if (info.read_code != nullptr) {
-    try {
-      info.read_code(options);
-    } catch (const Error&) {
-      // The opening says what it misses.
-    }
-  }
-  ReadOwnCode();
 }
 
 void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {

@@ -132,11 +132,6 @@ EngineOptions DefaultEngineOptions(const EngineInfo& info);
 // to the memory that the engine works with.
 bool ReadsPageCache(const EngineInfo& info, const EngineOptions& options);
 
-// Reads the code of the program and of its libraries, and what the engine's opening with these
-// options needs beside them (EngineInfo::read_code), into memory. Call it before the process enters
-// its memory budget.
-void ReadCodeOfEngine(const EngineInfo& info, const EngineOptions& options);
-
 // Throws Error (kUsage), which names the option and the accepted values, when the engine's
 // capabilities or its EngineInfo::check_options do not allow an option, or when a program that the
 // options need is missing (EngineInfo::check_programs). Opens and creates nothing. A value that

@@ -21,6 +21,7 @@
 #include "tools/output/progress.h"
 #include "tools/rate/rate_text.h"
 #include "tools/run/child/child_run.h"
+#include "tools/run/child/code_of_run.h"
 #include "tools/run/child/draw_seeds.h"
 #include "tools/run/child/run_rows.h"
 #include "tools/run/memory_watch.h"
@@ -443,7 +444,7 @@ void ChildRun::Execute() {
       HarnessCostNs(calibration, dataset_, options_.workload, !options_.record_file.empty());
   record_.accounting->clock_is_tsc = Clock::Get().uses_tsc();
   // Code is not what the budget is about, so the kernel must not charge it to the run.
-  if (plan_.budget != nullptr) ReadCodeOfEngine(FindEngine(options_.engine_name), options_.engine);
+  if (plan_.budget != nullptr) ReadCodeOfRun(FindEngine(options_.engine_name), options_.engine);
   // Memory that this process already has is charged to no budget, so the free part of it is
   // returned to the system before the run could use it.
   ReturnFreeMemory();
