@@ -17,7 +17,6 @@
 
 #include "device/error.h"
 #include "device/os/child_process.h"
-#include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
 #include "device/os/thread.h"
 #include "tools/crashtest/crash_model.h"
