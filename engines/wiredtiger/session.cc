@@ -341,10 +341,7 @@ bool WiredtigerCursor::Arrive(int code) {
   return true;
 }
 
-bool WiredtigerCursor::Near(std::string_view key, bool forward) {
-  // The key may lie in the page of the last Get or of the cursor's own row, which this releases.
-  parked_key_ = key;
-  session_->EnterToPosition();
+bool WiredtigerCursor::Near(bool forward) {
   WT_ITEM item = Item(parked_key_);
   cursor_->set_key(cursor_, &item);
   int where = 0;
@@ -354,15 +351,16 @@ bool WiredtigerCursor::Near(std::string_view key, bool forward) {
   return Arrive(code);
 }
 
-bool WiredtigerCursor::Seek(std::string_view key) {
+bool WiredtigerCursor::ToKey(std::string_view key, bool forward) {
   const WiredtigerSession::Call call(session_);
-  return Near(key, true);
+  // The key may lie in the page of the last Get or of the cursor's own row, which this releases.
+  parked_key_ = key;
+  session_->EnterToPosition();
+  return Near(forward);
 }
 
-bool WiredtigerCursor::SeekForPrev(std::string_view key) {
-  const WiredtigerSession::Call call(session_);
-  return Near(key, false);
-}
+bool WiredtigerCursor::Seek(std::string_view key) { return ToKey(key, true); }
+bool WiredtigerCursor::SeekForPrev(std::string_view key) { return ToKey(key, false); }
 
 bool WiredtigerCursor::ToEnd(Move move) {
   const WiredtigerSession::Call call(session_);
@@ -378,10 +376,10 @@ bool WiredtigerCursor::Step(Move move, bool forward) {
   if (state_ == State::kNowhere) return false;
   const WiredtigerSession::Call call(session_);
   if (state_ == State::kParked) {
-    const std::string from = parked_key_;
-    if (!Near(from, forward)) return false;
+    // The value of the last Get stays valid, as it does during every other step.
+    if (!Near(forward)) return false;
     // If the rollback undid the row, Near has already moved to a neighbour.
-    if (key() != from) return true;
+    if (key() != parked_key_) return true;
   }
   return Arrive(move(cursor_));
 }

@@ -122,8 +122,8 @@ class WiredtigerSession : public Session {
   void Enter() {
     if (pinned_ != nullptr) Unpin();
   }
-  // A Cursor calls this before it is positioned. Outside a transaction WiredTiger would position it
-  // by the snapshot of the last Get, so this releases that snapshot.
+  // A Cursor calls this before it is positioned, and not before a step. Outside a transaction
+  // WiredTiger would position it by the snapshot of the last Get, so this releases that snapshot.
   void EnterToPosition() {
     if (!in_transaction_) Enter();
   }
@@ -185,9 +185,10 @@ class WiredtigerCursor : public Cursor {
   // page is not pinned any more.
   void CopyKey();
   void ParkAtCopy();
-  // Moves to the row of `key`. If it is gone, moves to the next row (`forward`) or to the previous
-  // row.
-  bool Near(std::string_view key, bool forward);
+  // Moves to the row of parked_key_. If it is gone, moves to the next row (`forward`) or to the
+  // previous row.
+  bool Near(bool forward);
+  bool ToKey(std::string_view key, bool forward);  // positions the cursor at `key`, likewise
   bool ToEnd(Move move);  // goes to the row where `move` begins
   bool Step(Move move, bool forward);
   // Ends a move of the WT_CURSOR that returned `code`: takes over its row, if there is one, and
