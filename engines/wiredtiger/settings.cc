@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -113,8 +114,12 @@ std::string Table(const EngineOptions& options, const ExtraOptions& extra, const
   return config + Verbatim(options, "table_config");
 }
 
+// WT_SESSION::create takes these keys as well, but no table keeps them: the catalogue has their
+// defaults whatever was given.
+constexpr std::string_view kNotKept[] = {"exclusive", "extractor", "immutable", "import", "lsm"};
+
 // Returns the keys of tables' configuration that the user gave, be it by extra options, which have
-// the names of their keys, or by table_config.
+// the names of their keys, or by table_config. It leaves out those that no table keeps.
 std::vector<std::string> GivenOfTable(const EngineOptions& options, const std::string& table) {
   std::vector<std::string> names;
   for (const auto& [name, value] : options.extra) {
@@ -124,7 +129,12 @@ std::vector<std::string> GivenOfTable(const EngineOptions& options, const std::s
   if (text == options.extra.end()) return names;
   std::vector<std::pair<std::string, std::string>> of_text;
   Flatten("", text->second, &of_text);
-  for (const auto& [name, value] : of_text) names.push_back(name);
+  for (const auto& [name, value] : of_text) {
+    const std::string_view key = std::string_view(name).substr(0, name.find('.'));
+    if (std::find(std::begin(kNotKept), std::end(kNotKept), key) == std::end(kNotKept)) {
+      names.push_back(name);
+    }
+  }
   return names;
 }
 

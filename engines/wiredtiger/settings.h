@@ -35,7 +35,8 @@ inline constexpr size_t kLongestValue = size_t{1} << 30;
 struct Settings {
   std::string connection;  // configuration for wiredtiger_open
   std::string table;       // configuration for WT_SESSION::create
-  // These are the keys of `table` that the user gave, with dots in the names of nested ones.
+  // These are the keys of `table` that the user gave and tables keep, with dots in the names of
+  // nested ones.
   std::vector<std::string> given_of_table;
   FileSystem::Options files;
   uint32_t page_size = 0;  // bytes

@@ -338,6 +338,12 @@ TEST_F(WiredtigerTest, ASettingThatATableWasMadeWithoutIsRefused) {
   Open();
   EXPECT_EQ(Get("k"), "v");
   EXPECT_EQ(Setting("table.split_pct"), "80");
+  // No table keeps these.
+  for (const std::string text : {"exclusive=true", "lsm=(bloom=false)"}) {
+    options_.extra = {{"table_config", text}};
+    Open();
+    EXPECT_EQ(Get("k"), "v") << text;
+  }
 }
 
 TEST_F(WiredtigerTest, ADatabaseInUseIsAnError) {
