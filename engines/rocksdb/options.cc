@@ -375,7 +375,7 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   SetNamedTable(extra, &out.table);
   SetNamedDb(extra, &out.db);
   CheckTogether(options, out);
-  CheckSanitized(extra, options.durability, out.db, out.table);
+  CheckSanitized(extra, out.given, options.durability, out.db, out.table);
   out.index_filter_charged = extra.Flag("index_filter_charged", kRocksdbChargesReaders);
   if (out.index_filter_charged && !kRocksdbChargesReaders) {
     RefuseForRelease("index_filter_charged=on", "off");

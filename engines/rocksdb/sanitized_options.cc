@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "device/error.h"
@@ -15,6 +16,9 @@
 
 namespace testbed {
 namespace {
+
+// This is the RocksdbGivenOption::source of what the extra option `options` gives.
+constexpr char kSourceText[] = " options";
 
 [[noreturn]] void RefuseSanitized(const std::string& setting, const std::string& why) {
   throw Error(Error::kUsage, "rocksdb cannot honour " + setting + " " + why);
@@ -45,15 +49,21 @@ void CheckRecycling(Durability durability, const rocksdb::DBOptions& db) {
 
 // RocksDB keeps these values and never starts a write-back: direct IO leaves nothing in the page
 // cache, and a log that is not written has nothing there.
-void CheckWriteBack(const ExtraOptions& extra, Durability durability,
-                    const rocksdb::DBOptions& db) {
-  if (extra.Has("bytes_per_sync") && db.bytes_per_sync != 0 &&
-      db.use_direct_io_for_flush_and_compaction) {
+void CheckWriteBack(const ExtraOptions& extra, const RocksdbGivenOptions& given,
+                    Durability durability, const rocksdb::DBOptions& db) {
+  // A file has all options, which nobody need have chosen for this run.
+  const auto is_chosen = [&](const char* name) {
+    if (extra.Has(name)) return true;
+    const auto found = given.find(name);
+    return found != given.end() && std::string_view(found->second.source) == kSourceText;
+  };
+  if (db.bytes_per_sync != 0 && db.use_direct_io_for_flush_and_compaction &&
+      is_chosen("bytes_per_sync")) {
     RefuseSanitized("bytes_per_sync=" + std::to_string(db.bytes_per_sync),
                     "with --io direct, which leaves nothing to write back: give 0 or leave it out");
   }
-  if (extra.Has("wal_bytes_per_sync") && db.wal_bytes_per_sync != 0 &&
-      durability == Durability::kNone) {
+  if (db.wal_bytes_per_sync != 0 && durability == Durability::kNone &&
+      is_chosen("wal_bytes_per_sync")) {
     RefuseSanitized("wal_bytes_per_sync=" + std::to_string(db.wal_bytes_per_sync),
                     "with --durability none, which has no log: give 0 or leave it out");
   }
@@ -210,10 +220,11 @@ void AddGiven(const OptionTexts& texts, bool named, const char* source,
 
 }  // namespace
 
-void CheckSanitized(const ExtraOptions& extra, Durability durability, const rocksdb::DBOptions& db,
+void CheckSanitized(const ExtraOptions& extra, const RocksdbGivenOptions& given,
+                    Durability durability, const rocksdb::DBOptions& db,
                     const rocksdb::ColumnFamilyOptions& table) {
   CheckRecycling(durability, db);
-  CheckWriteBack(extra, durability, db);
+  CheckWriteBack(extra, given, durability, db);
   CheckTriggers(extra, table);
 }
 
@@ -250,7 +261,7 @@ void AddGivenText(const std::string& text, const RocksdbOptions& before, const R
   SplitOptions(text, &texts);
   // A name may be one of several names of its option (memtable). So an option also counts as given
   // when its value has changed.
-  AddGiven(texts, true, " options", WriteOut(before), WriteOut(read), given);
+  AddGiven(texts, true, kSourceText, WriteOut(before), WriteOut(read), given);
 }
 
 void CheckRead(const RocksdbOptions& made) {

@@ -42,8 +42,9 @@ using RocksdbGivenOptions = std::map<std::string, RocksdbGivenOption>;  // by Ro
 
 // Throws Error (kUsage) for a number of recycled logs, or a trigger of level 0, that RocksDB would
 // replace by another one, and for a distance of write-backs that it would keep without effect.
-// `extra` are the options of which `db` and `table` were made.
-void CheckSanitized(const ExtraOptions& extra, Durability durability, const rocksdb::DBOptions& db,
+// `extra` and `given` are the options of which `db` and `table` were made.
+void CheckSanitized(const ExtraOptions& extra, const RocksdbGivenOptions& given,
+                    Durability durability, const rocksdb::DBOptions& db,
                     const rocksdb::ColumnFamilyOptions& table);
 
 // Returns the options with which the open database runs: those in its OPTIONS file, as RocksDB

@@ -18,10 +18,15 @@ TEST(RocksdbWriteBackTest, ADistanceWithoutEffectIsRefused) {
   options.io = IoMode::kDirect;
   options.durability = Durability::kNone;
   for (const std::string name : {"bytes_per_sync", "wal_bytes_per_sync"}) {
+    const auto refusal = [&] {
+      return ErrorOf(Error::kUsage, [&] { CheckEngineOptions(info, options); });
+    };
+    const std::string refused = " " + name + "=4194304 with --";
     options.extra = {{name, "4M"}};
-    const std::string sentence = ErrorOf(Error::kUsage, [&] { CheckEngineOptions(info, options); });
-    EXPECT_NE(sentence.find(" " + name + "=4194304 with --"), std::string::npos) << sentence;
-    options.extra = {{name, "0"}};
+    EXPECT_NE(refusal().find(refused), std::string::npos) << refusal();
+    options.extra = {{"options", name + "=4M"}};
+    EXPECT_NE(refusal().find(refused), std::string::npos) << refusal();
+    options.extra[name] = "0";
     CheckEngineOptions(info, options);
   }
   options.extra = {{"wal_bytes_per_sync", "4M"}};
