@@ -5,6 +5,8 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 namespace testbed {
 namespace {
 
@@ -29,6 +31,12 @@ DirectIo DirectIoOf([[maybe_unused]] int fd) {
   direct.in_page_cache = direct.offset_align == 0 && !LiesInInode(fd);
 #endif
   return direct;
+}
+
+size_t DirectAlignment(int fd) {
+  const DirectIo direct = DirectIoOf(fd);
+  if (direct.offset_align == 0) return 4096;
+  return std::max(direct.offset_align, direct.memory_align);
 }
 
 }  // namespace testbed

@@ -6,6 +6,7 @@
 #ifndef TESTBED_DEVICE_FILE_DIRECT_IO_H_
 #define TESTBED_DEVICE_FILE_DIRECT_IO_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace testbed {
@@ -19,6 +20,10 @@ struct DirectIo {
 
 // Returns what the system tells of the open file. Thread-safe.
 DirectIo DirectIoOf(int fd);
+
+// Returns the alignment that direct IO on the open file needs. Where the system does not tell, it
+// returns 4096, which is enough for every block device in use. Thread-safe.
+size_t DirectAlignment(int fd);
 
 }  // namespace testbed
 

@@ -61,14 +61,6 @@ int OpenFlags(const FileOptions& options) {
 #define RWF_ATOMIC 0x00000040  // linux/fs.h of 6.11
 #endif
 
-// Returns the alignment that the file system requires of direct IO on this file. Where the file
-// system does not tell, it returns 4096, which is enough for every block device in use.
-size_t DirectAlignment(int fd) {
-  const DirectIo direct = DirectIoOf(fd);
-  if (direct.offset_align == 0) return kBlock;
-  return std::max(direct.offset_align, direct.memory_align);
-}
-
 // Returns the size of a page of memory: 4 KiB, and up to 64 KiB on ARM and POWER.
 uint64_t MemoryPage() {
   static const auto bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

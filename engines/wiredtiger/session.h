@@ -189,7 +189,7 @@ class WiredtigerCursor : public Cursor {
   // previous row.
   bool Near(bool forward);
   bool ToKey(std::string_view key, bool forward);  // positions the cursor at `key`, likewise
-  bool ToEnd(Move move);  // goes to the row where `move` begins
+  bool ToEnd(Move move);                           // goes to the row where `move` begins
   bool Step(Move move, bool forward);
   // Ends a move of the WT_CURSOR that returned `code`: takes over its row, if there is one, and
   // returns whether there is. Throws Error for a code of failure other than WT_NOTFOUND.

@@ -324,8 +324,11 @@ TEST_F(WiredtigerTest, ASettingThatATableWasMadeWithoutIsRefused) {
   session_->Put(table_, "k", "v");
   Close();
   const std::vector<std::pair<std::string, std::string>> others = {
-      {"split_pct", "75"}, {"memory_page_max", "64k"},         {"prefix_compression", "on"},
-      {"checksum", "off"}, {"table_config", "leaf_key_max=2k"}};
+      {"split_pct", "75"},
+      {"memory_page_max", "64k"},
+      {"prefix_compression", "on"},
+      {"checksum", "off"},
+      {"table_config", "leaf_key_max=2k"}};
   for (const auto& [name, value] : others) {
     options_.extra = {{name, value}};
     const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });

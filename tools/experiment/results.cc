@@ -58,18 +58,6 @@ bool IsForAdvice(const std::string& figure) {
   });
 }
 
-// Returns the options of a cell that choose its engine's version: cells that differ in them are
-// meant to be of several.
-std::string ChosenEngine(const OptionMap& options) {
-  std::string chosen;
-  for (const char* name : {"engine", "server", "connect", "engine-option.server",
-                           "engine-option.program", "engine-option.programs"}) {
-    const auto found = options.find(name);
-    chosen += (found == options.end() ? "" : found->second) + "\n";
-  }
-  return chosen;
-}
-
 }  // namespace
 
 std::string ForeignCpuText(const Circumstances& at) {
@@ -175,7 +163,7 @@ void ResultSet::NoteEngine(size_t cell, const json& run) {
   const std::string name = fmt::format("{} {}", bare, engine.value("version", ""));
   if (name == " ") return;
   circumstances_.engines.insert(name);
-  circumstances_.versions_of[{ChosenEngine(cells_[cell].options), bare}].insert(name);
+  circumstances_.versions_of[{ChosenVersion(cells_[cell].options), bare}].insert(name);
   const json effective = engine.value("effective", json::object());
   if (effective.value("assertions", "") == "on") circumstances_.with_assertions.insert(name);
 }

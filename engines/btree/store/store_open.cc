@@ -42,6 +42,19 @@ void CheckAtomic(const File& data, uint32_t page_size) {
                   std::to_string(most) + " bytes: choose doublewrite or full_page_image");
 }
 
+// Checks it with the file at the path. The file of an earlier Create stays when the check fails:
+// RefuseUnlessNew knows by it what that Create has left.
+void CheckAtomicDevice(const std::string& path, const StoreOptions& options) {
+  const bool is_new = !IsThere(path);
+  try {
+    CheckAtomic(*OpenFile(path, FileKind::kData, options.io, FileOptions::kTruncate),
+                options.page_size);
+  } catch (const Error&) {
+    if (is_new) RemoveFile(path);
+    throw;
+  }
+}
+
 void CheckCompression(const StoreOptions& options) {
   if (options.compression == PageCodec::kNone) return;
   const char* clash = options.io == IoMode::kMmap        ? "--io mmap reads pages in place"
@@ -205,17 +218,7 @@ uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
 // before that is no database, and the next Create makes it anew.
 void Store::Create() {
   const std::string data = UnfinishedDataPath(dir_);
-  if (options_.torn_page == TornPage::kAtomic) {
-    // The file of an earlier Create stays: RefuseUnlessNew knows by it what that Create has left.
-    const bool is_new = !IsThere(data);
-    try {
-      CheckAtomic(*OpenFile(data, FileKind::kData, options_.io, FileOptions::kTruncate),
-                  options_.page_size);
-    } catch (const Error&) {
-      if (is_new) RemoveFile(data);
-      throw;
-    }
-  }
+  if (options_.torn_page == TornPage::kAtomic) CheckAtomicDevice(data, options_);
   Log::RemoveUnused(LogPath(dir_));
   MakeNameDurable(dir_);
   // The unfinished data file is made before all other files, and gets its final name after them.

@@ -10,6 +10,16 @@ std::string EngineOf(std::initializer_list<const OptionMap*> maps) {
   return "";
 }
 
+std::string ChosenVersion(const OptionMap& options) {
+  std::string chosen;
+  for (const char* name : {"engine", "server", "connect", "engine-option.server",
+                           "engine-option.program", "engine-option.programs"}) {
+    const auto found = options.find(name);
+    chosen += (found == options.end() ? "" : found->second) + "\n";
+  }
+  return chosen;
+}
+
 void CheckOptionsOf(const EngineInfo& engine, const RunOptions& run, const PlanOptions& plan) {
   if (!run.release.empty()) return;
   if (plan.any_machine) return CheckOptionsOfAnyMachine(engine, run.engine);

@@ -17,6 +17,10 @@ namespace testbed {
 // when none does.
 std::string EngineOf(std::initializer_list<const OptionMap*> maps);
 
+// Returns the options that choose the version of a cell's engine, with their values: cells that
+// differ in them are meant to be of several versions.
+std::string ChosenVersion(const OptionMap& options);
+
 // Throws Error (kUsage) when the engine cannot run with the options: on this machine, or on any
 // when another may run the cell. The program of another release checks its options itself, when the
 // cell runs.

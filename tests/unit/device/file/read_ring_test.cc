@@ -144,8 +144,8 @@ TEST_P(ReadRingTest, TheReadsOfItsWorkersAreOfTheKindOfItsFiles) {
 // know reads.
 TEST(ReadRingAvailableTest, AKernelWhoseRingsKnowNoReadsHasNone) {
   if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
-  const int code = ExitCodeWithout(SYS_io_uring_register, EINVAL,
-                                   [] { return ReadRing::Available() ? 1 : 0; });
+  const int code =
+      ExitCodeWithout(SYS_io_uring_register, EINVAL, [] { return ReadRing::Available() ? 1 : 0; });
   if (code == kCannotRefuse) GTEST_SKIP() << kNoFilters;
   EXPECT_EQ(code, 0);
 }

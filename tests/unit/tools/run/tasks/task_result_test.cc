@@ -23,6 +23,19 @@ constexpr int64_t kBegin = 1'700'000'000'000'000'000;
 OpKind ReadOp() { return DefineOp("point-read", Ground::kForeground); }
 OpKind InsertOp() { return DefineOp("insert", Ground::kForeground); }
 
+void CountAccount(PhaseAccount* account) {
+  account->cpu_user_seconds = 1.5;
+  account->counts_wire = true;
+  account->ledger.ops[ReadOp().id].operations = 3000;
+  account->ledger.ops[ReadOp().id].wire = {
+      .round_trips = 3000, .sent_bytes = 70, .received_bytes = 80};
+  account->engine.block_reads = 400;
+  account->process_read_bytes = 11;
+  account->process_write_bytes = 12;
+  account->major_faults = 13;
+  account->context_switches = 14;
+}
+
 // A task whose reads take `least_ns` and more, two seconds long.
 PhaseRecord PhaseOf(int task, uint64_t least_ns, std::vector<uint64_t>* all) {
   Random random(static_cast<uint64_t>(task) + 1);
@@ -73,16 +86,7 @@ PhaseRecord PhaseOf(int task, uint64_t least_ns, std::vector<uint64_t>* all) {
   result.lateness.Add(seconds[1]);
   result.thread_operations = {1000, 2000};
   result.thread_seconds = {2, 1.9};
-  phase.account.cpu_user_seconds = 1.5;
-  phase.account.counts_wire = true;
-  phase.account.ledger.ops[ReadOp().id].operations = 3000;
-  phase.account.ledger.ops[ReadOp().id].wire = {
-      .round_trips = 3000, .sent_bytes = 70, .received_bytes = 80};
-  phase.account.engine.block_reads = 400;
-  phase.account.process_read_bytes = 11;
-  phase.account.process_write_bytes = 12;
-  phase.account.major_faults = 13;
-  phase.account.context_switches = 14;
+  CountAccount(&phase.account);
   return phase;
 }
 
