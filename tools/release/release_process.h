@@ -1,13 +1,12 @@
 // Executes runs of another release of an engine: the program of the release
 // (tools/release/release.h) is the child of the run (run_process.h). A run of this release with an
-// environment of its own is executed by this program in the same way. The child gets the options
-// and the plan as the first line of its pipe,
+// environment of its own is executed by this program in the same way.
 //
-//   {"build": ..., "options": {...}, "keys": ..., "keys_hash": ..., "trace": ..., "plan": {...}}
-//
-// and then talks as a forked child does. "keys" and "keys_hash" are LentKeys, and "trace" is what
-// is known of a trace (KnownTrace), so that the child has the keys and the trace of its parent, or
-// refuses the run. A first line with "check" asks only whether the release accepts the options.
+// The child gets a JSON object as the first line of its pipe, with "build", "options", "keys",
+// "keys_hash", "trace" and "plan", and then talks as a forked child does. "keys" and "keys_hash"
+// are LentKeys, and "trace" is what is known of a trace (KnownTrace), so that the child has the
+// keys and the trace of its parent, or refuses the run. A first line with "check" asks only whether
+// the release accepts the options.
 #ifndef TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
 #define TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
 

@@ -38,15 +38,15 @@ TEST_F(ResultsTest, WhatCannotBeToldFromTheBestIsMarkedByRounds) {
 TEST_F(ResultsTest, AFigureOfCellsThatHaveNoRoundInCommonIsNotKnown) {
   PlanRounds(2);
   Write(0, {100});                      // the first cell in the first round alone
-  Write(1 + cells_.size() / 2, {300});  // the second one in the second round alone
-  WriteRounds(2, {80, 90});
+  Write(2 + cells_.size() / 2, {300});  // the other one of its row in the second round alone
+  WriteRounds(1, {80, 90});
   Experiment e = Small();
   e.tables[0].columns.clear();
   e.tables[0].best = "min";
   const std::string table = TablesText(ResultSet(e, cells_, dir_));
   EXPECT_THAT(table, testing::ContainsRegex("direct +-\n")) << table;
   EXPECT_THAT(table, Not(HasSubstr("best"))) << table;
-  Write(1, {300});
+  Write(2, {300});
   EXPECT_THAT(TablesText(ResultSet(e, cells_, dir_)), testing::ContainsRegex("direct +200"));
 }
 

@@ -175,16 +175,17 @@ TEST_F(OltpAnswersTest, ARequestToStopEndsTheCheckOfTheDatabase) {
   EXPECT_EQ(engine_.steps, 0u);
 }
 
-// One client alone finds what it has just written.
+// One client alone finds what it has just written. The lost inserts of oltp-write-only leave out
+// rows, which oltp-delete would find deleted, so it comes first.
 TEST_F(OltpAnswersTest, AWriteThatTheEngineLosesIsWrong) {
+  engine_.lie = Lie::kLostErase;
+  EXPECT_EQ(Run("oltp-delete").wrong, 60u);
   for (const char* name :
        {"oltp-update-index", "oltp-update-non-index", "oltp-write-only", "oltp-insert"}) {
     engine_.lie = Lie::kLostPut;
     EXPECT_EQ(Run(name).wrong, 60u) << name;
     engine_.lie = Lie::kNone;
   }
-  engine_.lie = Lie::kLostErase;
-  EXPECT_EQ(Run("oltp-delete").wrong, 60u);
 }
 
 // A commit that is lost as a whole takes the row and its index entry with it.
