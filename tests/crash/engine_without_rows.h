@@ -53,9 +53,11 @@ class EngineWithoutRows : public Engine {
   const std::function<void()> commit_;
 };
 
-// Registers such an engine. Its opening calls `open`, and each commit calls `commit`.
-inline void AddEngineWithoutRows(const std::string& name, std::function<void()> open,
-                                 std::function<void()> commit) {
+// Registers such an engine. Its opening calls `open`, and each commit calls `commit`. The engine
+// finds its database when `is_there` says so.
+inline void AddEngineWithoutRows(
+    const std::string& name, std::function<void()> open, std::function<void()> commit,
+    std::function<bool()> is_there = [] { return false; }) {
   EngineInfo info;
   info.name = name;
   info.summary = "keeps nothing, for a test";
@@ -64,7 +66,7 @@ inline void AddEngineWithoutRows(const std::string& name, std::function<void()> 
   info.capabilities.durabilities = {Durability::kSync};
   info.capabilities.compressions = {"none"};
   info.capabilities.max_key_size = info.capabilities.max_value_size = SIZE_MAX;
-  info.recognises = [](const std::string&) { return false; };
+  info.recognises = [is_there = std::move(is_there)](const std::string&) { return is_there(); };
   info.open = [name, open = std::move(open), commit = std::move(commit)](const std::string&,
                                                                          const EngineOptions&) {
     open();

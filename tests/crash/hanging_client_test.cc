@@ -70,7 +70,8 @@ TEST(HangingClientTest, FailsTheRoundBeforeACleanClose) {
 }
 
 TEST(HangingClientTest, AHangingRecoveryFailsTheRound) {
-  AddEngineWithoutRows("not-recovering", HangInLaterOpenings, Rest);
+  AddEngineWithoutRows("not-recovering", HangInLaterOpenings, Rest,
+                       [] { return std::filesystem::exists(hung_once); });
   EXPECT_THAT(FailuresOf("not-recovering", SeedOfFirstCrash(50)),
               ElementsAre(HasSubstr("recovery did not end within 200 ms")));
 }

@@ -154,12 +154,12 @@ TEST_F(AbTest, ADuetOfWritesIsOfWholeRunsAtOnce) {
 // comparison goes on to its last load.
 TEST_F(AbTest, ProgressHasALineForEachIntervalWithTheAnswerSoFar) {
   const CommandResult result =
-      Run("ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload point-read --time 9s "
+      Run("ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload point-read --time 14s "
           "--loads 5 --until 0.001% --slice 0.05 --warmup 0 --account off --report-interval 1");
   ASSERT_EQ(result.code, 0) << result.err;
   const std::regex line(
       "ab: load ([1-5]), (loading side [ab](?: and [ab])?|measuring, [0-9]+ s left on it);( .*;)? "
-      "([0-9]+) s of at most 9");
+      "([0-9]+) s of at most 14");
   const std::regex interval(" rate of b [+-][0-9.]+ % \\([+-][0-9.]+ to [+-][0-9.]+\\);");
   int lines = 0, with_interval = 0, last = 0;
   std::istringstream err(result.err);

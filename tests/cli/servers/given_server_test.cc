@@ -59,15 +59,6 @@ TEST_F(GivenMariadbTest, ABinaryLogThatIsNotSyncedIsNoSyncOfCommits) {
                 "sync_binlog = 1");
 }
 
-TEST_F(GivenMariadbTest, AServerThatSyncsNothingMakesNothingDurable) {
-  StartServer("--skip-networking --debug-no-sync=ON --init-file=" +
-              (directory_ / "users.sql").string());
-  const std::string url = "mysql://me@localhost/?socket=" + (directory_ / "socket").string();
-  ExpectRefused(Load("mysql", url, "right", "sync"),
-                "--durability sync: the server has debug_no_sync = ON; give that server "
-                "debug_no_sync = OFF");
-}
-
 // A run may be killed when it has made its database, and no table in it yet.
 TEST_F(GivenMariadbTest, ADatabaseThatIsTestbedsAndHasNoTableIsMadeAnew) {
   std::ofstream(directory_ / "made.sql")
