@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/mysql/given_server.h"
 #include "engines/sql/server_options.h"
 
 namespace testbed {
@@ -138,25 +137,6 @@ TEST(MariadbSettingsTest, AllVariablesOfTheStorageEngineAreTold) {
   EXPECT_THAT(told, Contains(Pair("innodb_typo_option", "not a variable of this server")));
   EXPECT_THAT(told, Not(Contains(Pair("innodb_nosuch", testing::_)))) << "nobody gave it";
   EXPECT_THAT(told, Not(Contains(Pair("skip_name_resolve", testing::_))));
-}
-
-// A release build of MariaDB has the option and does not tell it, so no server here can show it.
-TEST(GivenServerSettingsTest, AServerThatSyncsNothingMakesNothingDurable) {
-  mysql::Settings settings;
-  settings.is_private = false;
-  std::map<std::string, std::string> variables = {{"innodb_page_size", "16384"},
-                                                  {"innodb_flush_method", "fsync"},
-                                                  {"innodb_flush_log_at_trx_commit", "1"},
-                                                  {"debug_no_sync", "OFF"}};
-  settings.durability = Durability::kSync;
-  mysql::CheckGivenServer(settings, {}, variables);
-  variables["debug_no_sync"] = "ON";
-  try {
-    mysql::CheckGivenServer(settings, {}, variables);
-    ADD_FAILURE() << "not refused";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("debug_no_sync = ON; give that server debug_no_sync = OFF"));
-  }
 }
 
 }  // namespace

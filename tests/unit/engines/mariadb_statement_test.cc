@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
+#ifdef TESTBED_HAVE_MYSQL
+#include "engines/mysql/given_server.h"
+#endif
 
 namespace testbed {
 namespace {
@@ -57,6 +61,30 @@ TEST(MariadbHandleTest, AnIndexIsNotTakenForAnotherColumnOfItsTable) {
     }
   }
 }
+
+#ifdef TESTBED_HAVE_MYSQL
+// A release build of MariaDB has the option and does not tell it, so no server here can show it.
+TEST(GivenServerSettingsTest, AServerThatSyncsNothingMakesNothingDurable) {
+  mysql::Settings settings;
+  settings.is_private = false;
+  std::map<std::string, std::string> variables = {{"innodb_page_size", "16384"},
+                                                  {"innodb_flush_method", "fsync"},
+                                                  {"innodb_flush_log_at_trx_commit", "1"},
+                                                  {"debug_no_sync", "OFF"}};
+  settings.durability = Durability::kSync;
+  mysql::CheckGivenServer(settings, {}, variables);
+  variables["debug_no_sync"] = "ON";
+  try {
+    mysql::CheckGivenServer(settings, {}, variables);
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_NE(
+        std::string(error.what()).find("debug_no_sync = ON; give that server debug_no_sync = OFF"),
+        std::string::npos)
+        << error.what();
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace testbed
