@@ -73,6 +73,14 @@ BlockCounts LedgerCounts::KernelTotal() const {
   return total;
 }
 
+BlockCounts LedgerCounts::OtherPrograms() const {
+  BlockCounts total;
+  for (const Foreign& f : foreign) {
+    if (f.kind == FileKind::kOtherFile) total += f.counts;
+  }
+  return total;
+}
+
 LedgerCounts& LedgerCounts::operator-=(const LedgerCounts& before) {
   for (size_t i = 0; i < kMaxOps; ++i) {
     Op& op = ops[i];

@@ -95,6 +95,9 @@ struct LedgerCounts {
   std::vector<Foreign> foreign;
 
   BlockCounts KernelTotal() const;  // all threads, foreign ones too, and all operations
+  // Returns the requests of other programs: of foreign threads, for files that are not the
+  // database's.
+  BlockCounts OtherPrograms() const;
   LedgerCounts& operator-=(const LedgerCounts& before);
   friend LedgerCounts operator-(LedgerCounts after, const LedgerCounts& before) {
     return after -= before;

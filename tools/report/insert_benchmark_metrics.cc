@@ -44,9 +44,9 @@ double CountIn(const json& second, const std::string& operation) {
   return 0;
 }
 
-double SeriesSum(const json& phase, const std::string& figure) {
+double SeriesSum(const json& phase, const std::string& figure, double otherwise = NAN) {
   double sum = 0;
-  for (const json& second : phase.at("series")) sum += Number(second, "/" + figure);
+  for (const json& second : phase.at("series")) sum += Number(second, "/" + figure, otherwise);
   return sum;
 }
 
@@ -130,16 +130,18 @@ void PutHost(const json& phase, double secs, double rate, json* m) {
   Put(m, "rss", most / 1e9);
 }
 
+// Adds the device's figures of the step. Other programs' part is taken from the series, too: the
+// account has what they did until the device came to rest.
 void PutDevice(const json& phase, double secs, double ips, double rate, json* m) {
   if (!phase.at("account").contains("device") || phase.at("series").empty()) return;
-  const DeviceIo other = OtherProgramsIo(phase.at("account"));
-  const auto per_second = [&](const char* figure, double others) {
-    return std::max(0.0, SeriesSum(phase, figure) - others) / secs;
+  const auto per_second = [&](const std::string& figure) {
+    const double others = SeriesSum(phase, "other_" + figure, 0);
+    return std::max(0.0, SeriesSum(phase, "device_" + figure) - others) / secs;
   };
-  const double reads = per_second("device_reads", other.reads);
-  const double read_bytes = per_second("device_read_bytes", other.read_bytes);
-  const double writes = per_second("device_writes", other.writes);
-  const double write_bytes = per_second("device_write_bytes", other.write_bytes);
+  const double reads = per_second("reads");
+  const double read_bytes = per_second("read_bytes");
+  const double writes = per_second("writes");
+  const double write_bytes = per_second("write_bytes");
   Put(m, "rps", reads);
   Put(m, "rmbps", read_bytes / 1024 / 1024);
   Put(m, "wps", writes);

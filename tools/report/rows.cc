@@ -201,10 +201,11 @@ void AddSecond(std::vector<RowColumn>* columns) {
             "/host_user_seconds", "/host_system_seconds", "/resident_bytes"},
            columns);
   AddPaths(ColumnOf::kDocument, {"/started", "/label", "/cell/name", "/cell/round"}, columns);
-  AddPaths(ColumnOf::kSecond,
-           {"/process_memory_bytes", "/page_cache_bytes", "/kernel_memory_bytes", "/limit_hits",
-            "/refaults"},
-           columns);
+  AddPaths(
+      ColumnOf::kSecond,
+      {"/process_memory_bytes", "/page_cache_bytes", "/kernel_memory_bytes", "/limit_hits",
+       "/refaults", "/other_reads", "/other_read_bytes", "/other_writes", "/other_write_bytes"},
+      columns);
   columns->push_back({"background", ColumnOf::kBackground, "/name"});
   for (const char* figure : {"/read_bytes", "/write_bytes"}) {
     columns->push_back({NameOf("background_", figure), ColumnOf::kBackground, figure});

@@ -82,8 +82,8 @@ json SeriesJson(const std::vector<Interval>& series, const std::vector<OpKind>& 
   return j;
 }
 
-// Returns, for rate, p99 and device reads, whether the series shows a steady state; null when the
-// series is too short to tell.
+// Returns, for rate, p99 and the run's own device reads, whether the series shows a steady state;
+// null when the series is too short to tell.
 json SteadyJson(const std::vector<Interval>& series) {
   std::vector<double> rate, p99, reads;
   double before = 0;
@@ -94,7 +94,11 @@ json SteadyJson(const std::vector<Interval>& series) {
     rate.push_back(static_cast<double>(i.operations) / seconds);
     if (KnowsLatency(i)) p99.push_back(static_cast<double>(i.p99_ns));
     if (i.operations == 0) continue;  // such a second has no reads per operation
-    reads.push_back(static_cast<double>(i.device_reads) / static_cast<double>(i.operations));
+    // The device and the kernel account are read one after the other, so the difference may be
+    // below 0.
+    const auto own = static_cast<int64_t>(i.device_reads - i.other_programs.reads);
+    reads.push_back(static_cast<double>(std::max<int64_t>(own, 0)) /
+                    static_cast<double>(i.operations));
   }
   auto flag = [](const std::vector<double>& values, double tolerance) {
     const std::optional<bool> steady = Steady(values, tolerance);
@@ -239,6 +243,19 @@ void DropDevice(json* phase) {
   (*phase)["steady"]["device_reads"] = nullptr;
 }
 
+// Adds the requests of other programs to a phase's seconds. A number of requests may be below 0
+// (BlockCounts).
+void PutOtherPrograms(const std::vector<Interval>& series, json* phase) {
+  const auto figure = [](uint64_t n) { return static_cast<int64_t>(n); };
+  for (size_t i = 0; i < series.size(); ++i) {
+    const BlockCounts& other = series[i].other_programs;
+    (*phase)["series"][i].update({{"other_reads", figure(other.reads)},
+                                  {"other_read_bytes", figure(other.read_bytes)},
+                                  {"other_writes", figure(other.writes)},
+                                  {"other_write_bytes", figure(other.write_bytes)}});
+  }
+}
+
 void PutMemory(const PhaseRecord::Memory& memory, json* j) {
   const MemoryParts& parts = memory.parts;
   j->update({{"limit", parts.limit},
@@ -317,6 +334,9 @@ json PhaseJson(const PhaseRecord& phase) {
   if (phase.cache_pct) j["cache_pct"] = *phase.cache_pct;
   if (phase.work) PutWork(*phase.work, &j);
   if (phase.work && !phase.account.device) DropDevice(&j);
+  if (phase.work && phase.account.device && phase.account.counts_in_kernel) {
+    PutOtherPrograms(phase.work->result.series, &j);
+  }
   if (!phase.tasks.empty()) j["tasks"] = TasksJson(phase.tasks);
   if (phase.counted) {
     phase.counted->rows ? j["rows"] = *phase.counted->rows : j["partial"] = true;

@@ -1,9 +1,10 @@
 #include "workloads/measure/background_work.h"
 
+#include <utility>
+
 namespace testbed {
 
-std::vector<BackgroundWork> BackgroundSampler::Totals() {
-  const LedgerCounts counts = Ledger::Get().Counts();
+std::vector<BackgroundWork> BackgroundSampler::Totals(const LedgerCounts& counts) {
   std::vector<BackgroundWork> totals;
   for (const OpKind op : DefinedOps()) {
     BackgroundWork work{op};
@@ -20,13 +21,19 @@ std::vector<BackgroundWork> BackgroundSampler::Totals() {
 }
 
 BackgroundSampler::BackgroundSampler(AccountDepth depth) : depth_(depth) {
-  if (depth_ != AccountDepth::kOff) last_ = Totals();
+  if (depth_ == AccountDepth::kOff) return;
+  const LedgerCounts counts = Ledger::Get().Counts();
+  last_ = Totals(counts);
+  last_others_ = counts.OtherPrograms();
 }
 
 std::vector<BackgroundWork> BackgroundSampler::Sample() {
   std::vector<BackgroundWork> moved;
   if (depth_ == AccountDepth::kOff) return moved;
-  std::vector<BackgroundWork> now = Totals();
+  const LedgerCounts counts = Ledger::Get().Counts();
+  others_ = counts.OtherPrograms();
+  others_ -= std::exchange(last_others_, others_);
+  std::vector<BackgroundWork> now = Totals(counts);
   for (size_t i = 0; i < now.size(); ++i) {
     const BackgroundWork before = i < last_.size() ? last_[i] : BackgroundWork{now[i].op};
     // The totals of a kind can fall: they change from its kernel requests to its file calls when it

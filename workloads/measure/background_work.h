@@ -1,9 +1,11 @@
 // Samples the IO of background work while a phase runs: compaction, checkpoints, eviction, and any
-// other work that no operation of a client caused directly.
+// other work that no operation of a client caused directly. Samples the requests of other programs
+// with it.
 //
 //   BackgroundSampler sampler(AccountDepth::kFile);
 //   ... a second ...
 //   for (const BackgroundWork& work : sampler.Sample()) ...   // of that second
+//   const uint64_t others = sampler.other_programs().reads;   // of that second, too
 //
 // A sample reads the counters of all threads, some hundred kilobytes, so it is for once a second.
 // Not thread-safe.
@@ -28,11 +30,15 @@ class BackgroundSampler {
   // Returns the kinds of background operations that read or wrote since the last sample, or since
   // the sampler was made. Empty when the account is off.
   std::vector<BackgroundWork> Sample();
+  // Returns the requests of other programs between the last two samples; 0 without the kernel
+  // account, which alone can tell them apart. A figure may be below 0, as int64_t (BlockCounts).
+  const BlockCounts& other_programs() const { return others_; }
 
  private:
   const AccountDepth depth_;
   std::vector<BackgroundWork> last_;  // totals by OpKind.id
-  static std::vector<BackgroundWork> Totals();
+  BlockCounts others_, last_others_;  // of the last sample, and in all
+  static std::vector<BackgroundWork> Totals(const LedgerCounts& counts);
 };
 
 }  // namespace testbed

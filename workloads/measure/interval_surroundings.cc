@@ -20,13 +20,14 @@ void IntervalSurroundings::Sample(Interval* interval) {
     interval->device_write_bytes = d.write_bytes;
     last_device_ = now;
   }
+  interval->background = background_.Sample();
+  interval->other_programs = background_.other_programs();
   const HostActivity host = ReadHostActivity();
   interval->host_context_switches = host.context_switches - last_host_.context_switches;
   interval->host_user_seconds = host.user_seconds - last_host_.user_seconds;
   interval->host_system_seconds = host.system_seconds - last_host_.system_seconds;
   interval->resident_bytes = RunResidentBytes();
   last_host_ = host;
-  interval->background = background_.Sample();
   if (budget_ == nullptr) return;
   const MemoryUsage usage = budget_->Usage();
   interval->memory = usage;

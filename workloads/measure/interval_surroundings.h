@@ -1,5 +1,5 @@
-// Samples what happens around the clients of a phase in each of its intervals: the device, the
-// machine, background work, and the memory of the run's budget.
+// Samples what happens around the clients of a phase in each of its intervals: the device and other
+// programs' part of it, the machine, background work, and the memory of the run's budget.
 //
 //   IntervalSurroundings surroundings(depth, device, budget);
 //   ... a second ...
@@ -21,7 +21,8 @@ class IntervalSurroundings {
  public:
   // `device` and `budget` may be null; otherwise they must outlive the sampler.
   IntervalSurroundings(AccountDepth depth, const BlockDevice* device, const MemoryBudget* budget);
-  // Sets the interval's figures of the device, the machine, background work and memory.
+  // Sets the interval's figures of the device, other programs, the machine, background work and
+  // memory.
   void Sample(Interval* interval);
 
  private:

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/account/counts.h"
 #include "device/machine/memory_budget.h"
 #include "workloads/measure/background_work.h"
 #include "workloads/measure/histogram.h"
@@ -41,6 +42,8 @@ struct Interval {
   std::vector<std::pair<uint64_t, uint64_t>> latency_ns = {};
   double sum_ns = 0;
   CheckBlocks checks = {};  // blocks that the checks in this interval asked for
+  // The requests of other programs among those of the device (BackgroundSampler::other_programs).
+  BlockCounts other_programs = {};
 };
 
 // KnowsLatency returns whether the interval has percentiles and a maximum. It has none where no

@@ -94,5 +94,14 @@ TEST(CountsTest, ATotalHasAllKindsOperationsAndThreads) {
   EXPECT_EQ(wire, Counts(3).ops[kCheckpoint.id].wire);
 }
 
+TEST(CountsTest, OfTheForeignThreadsOthersHaveNoFileOfTheDatabase) {
+  LedgerCounts counts = Counts(1);
+  EXPECT_EQ(counts.OtherPrograms(), BlockCounts{});
+  counts.foreign.push_back({"cp", FileKind::kOtherFile, Blocks(3)});
+  counts.foreign.push_back({"sshd", FileKind::kOtherFile, Blocks(4)});
+  counts.ops[kCheckpoint.id].kernel[static_cast<size_t>(FileKind::kOtherFile)] = Blocks(5);
+  EXPECT_EQ(counts.OtherPrograms(), Blocks(7));
+}
+
 }  // namespace
 }  // namespace testbed

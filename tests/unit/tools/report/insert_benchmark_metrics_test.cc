@@ -161,6 +161,29 @@ TEST(InsertBenchmarkMetricsTest, BlocksAreEachOperationsOwn) {
   ExpectNear(blocks[3], "write_kb", 152.0 / 4000);
 }
 
+// All that they did until the device came to rest was taken off, their part of the write-back and
+// of the wait behind the step included.
+TEST(InsertBenchmarkMetricsTest, OtherProgramsPartIsThatOfTheStep) {
+  json step = ReadStep();
+  step["account"]["other_threads"].push_back(
+      {{"thread", "rsync"},
+       {"kind", "other-file"},
+       {"kernel", {{"reads", 900}, {"read_bytes", 3686400}, {"writes", 0}, {"write_bytes", 0}}}});
+  ExpectNear(InsertBenchmarkMetrics(step), "rps", 1205 / 12.25);
+  for (json& second : step["series"]) {
+    second.update({{"other_reads", 15},
+                   {"other_read_bytes", 61440},
+                   {"other_writes", -1},
+                   {"other_write_bytes", 1024}});
+  }
+  const json m = InsertBenchmarkMetrics(step);
+  ExpectNear(m, "rps", 1010 / 12.25);  // 13 times 15 less
+  ExpectNear(m, "rpq", 1010.0 / 7810);
+  ExpectNear(m, "rkbpq", 4040.0 / 7810);
+  ExpectNear(m, "wpi", 638.0 / 4000);
+  ExpectNear(m, "wkbpi", 12187.0 / 4000);
+}
+
 TEST(InsertBenchmarkMetricsTest, OfALoadStepTheRateIsOfRows) {
   json step = ReadStep();
   for (const char* name : {"queries", "query_rows", "target_rows_per_second"}) {

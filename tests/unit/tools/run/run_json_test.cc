@@ -300,6 +300,28 @@ TEST(RunJsonTest, ASecondWithoutAnOperationHasNoReadsPerOperation) {
   EXPECT_EQ(PhaseJson(phase)["steady"]["device_reads"], true);
 }
 
+// A neighbour on the disk, which came and went, decided whether the run's reads were steady.
+TEST(RunJsonTest, OfASecondTheReadsOfOtherProgramsAreKnown) {
+  PhaseRecord phase = FullPhase();
+  std::vector<Interval>& series = phase.work->result.series;
+  series.resize(40, series[0]);
+  for (size_t i = 0; i < series.size(); ++i) {
+    const uint64_t others = i < 30 ? 0 : 100;
+    series[i].end_seconds = static_cast<double>(i + 1);
+    series[i].operations = 10;
+    series[i].device_reads = 20 + others;
+    series[i].other_programs = {.reads = others, .writes = ~uint64_t{0}, .write_bytes = 4096};
+  }
+  const json j = PhaseJson(phase);
+  EXPECT_EQ(j["steady"]["device_reads"], true);
+  EXPECT_EQ(j["series"][39]["device_reads"], 120);
+  EXPECT_EQ(j["series"][39]["other_reads"], 100);
+  EXPECT_EQ(j["series"][39]["other_writes"], -1) << "one joined a request that waited";
+  EXPECT_EQ(j["series"][39]["other_write_bytes"], 4096);
+  phase.account.counts_in_kernel = false;
+  EXPECT_FALSE(PhaseJson(phase)["series"][39].contains("other_reads")) << "nothing tells them";
+}
+
 // They were 0: sqlite counts no pages that it reads in place, and a container may show no device.
 TEST(RunJsonTest, OfATrialAFigureThatWasNotCountedIsNull) {
   RunRecord run = FullRun();
