@@ -84,6 +84,9 @@ struct PhaseRecord {
   // tools/report/figures.h), divided by the operations, or by 1 when there is none; 0 when the
   // device was not read.
   double DeviceReadsPerOperation() const;
+  // Returns the time that the device took for these reads, in seconds: the mean time of all its
+  // reads for each of them, since the device's statistics tell the time of all together.
+  double DeviceReadSecondsPerOperation() const;
   // Returns the bytes in the engine's cache and in the page cache at the phase's end; 0 without a
   // budget.
   double CachedBytes() const;

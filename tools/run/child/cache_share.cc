@@ -96,10 +96,9 @@ CacheTrial ChildRun::TrialOf(double cache_pct, const PhaseRecord& trial) const {
   const double reads = trial.DeviceReadsPerOperation();
   // Under --read-iops each client waits for its turn, and the device's own statistics do not count
   // that wait.
-  const double device_seconds =
-      options_.read_iops > 0 ? reads * clients / static_cast<double>(options_.read_iops)
-      : account.device       ? static_cast<double>(account.device->read_ms) / 1000 / count
-                             : 0;
+  const double device_seconds = options_.read_iops > 0
+                                    ? reads * clients / static_cast<double>(options_.read_iops)
+                                    : trial.DeviceReadSecondsPerOperation();
   const MemoryParts memory = trial.memory ? trial.memory->parts : MemoryParts{};
   // A cache of which the engine does not tell what it holds is taken to be full.
   const bool knows_memory = trial.memory && trial.memory->knows_cache;

@@ -342,10 +342,12 @@ TEST(RunJsonTest, ReadsOfOtherProgramsAreInNoFigureOfATrial) {
   PhaseRecord phase = FullPhase();
   ASSERT_EQ(phase.operations(), 5u);
   EXPECT_DOUBLE_EQ(phase.DeviceReadsPerOperation(), 6.0 / 5);
+  EXPECT_DOUBLE_EQ(phase.DeviceReadSecondsPerOperation(), 0.005 / 5);
   phase.account.ledger.foreign.push_back({"kworker", FileKind::kData, {.reads = 1}});
   EXPECT_DOUBLE_EQ(phase.DeviceReadsPerOperation(), 6.0 / 5) << "these are of the run's files";
   phase.account.ledger.foreign.push_back({"cp", FileKind::kOtherFile, {.reads = 4}});
   EXPECT_DOUBLE_EQ(phase.DeviceReadsPerOperation(), 2.0 / 5);
+  EXPECT_DOUBLE_EQ(phase.DeviceReadSecondsPerOperation(), 0.005 / 6 * 2 / 5);
   phase.account.ledger.foreign.push_back({"cp", FileKind::kOtherFile, {.reads = 9}});
   EXPECT_EQ(phase.DeviceReadsPerOperation(), 0);
   phase.account.device.reset();
