@@ -16,13 +16,12 @@ bool Moves(const FileCounts& file, const BlockCounts& kernel) {
 }  // namespace
 
 SecondReporter::SecondReporter(std::string phase, std::vector<OpKind> ops, Levels levels,
-                               Offer offer)
+                               const LedgerCounts& border, Offer offer)
     : phase_(std::move(phase)), ops_(std::move(ops)), levels_(levels), offer_(std::move(offer)) {
-  if (levels_.any) last_ = ReadTotals();
+  if (levels_.any) last_ = TotalsOf(border);
 }
 
-std::vector<SecondReporter::Totals> SecondReporter::ReadTotals() const {
-  const LedgerCounts counts = Ledger::Get().Counts();
+std::vector<SecondReporter::Totals> SecondReporter::TotalsOf(const LedgerCounts& counts) {
   std::vector<Totals> totals(kMaxOps + 1);
   for (size_t i = 0; i < kMaxOps; ++i) {
     totals[i] = {counts.ops[i].FileTotal(), counts.ops[i].KernelTotal()};
@@ -35,7 +34,7 @@ std::vector<SecondReporter::Totals> SecondReporter::ReadTotals() const {
 
 void SecondReporter::AddCauses(SecondReport* second) {
   if (!levels_.any) return;
-  std::vector<Totals> now = ReadTotals();
+  std::vector<Totals> now = TotalsOf(Ledger::Get().Counts());
   const std::vector<OpKind> defined = DefinedOps();
   for (size_t i = 0; i < now.size(); ++i) {
     FileCounts file = now[i].file;

@@ -1,7 +1,8 @@
 // Makes the SecondReport of each second of a phase in the process that runs it, and offers it to
 // the parent.
 //
-//   SecondReporter reporter("point-read", workload.ops(), account, TrySend);
+//   const Reading before = meter.Read();
+//   SecondReporter reporter("point-read", workload.ops(), levels, before.ledger, TrySend);
 //   options.progress = [&](const PhaseOptions::Progress& p) { reporter.Second(p); };
 //   ... the phase runs ...
 //   reporter.Rest(result);                   // what is left of the last second
@@ -30,7 +31,10 @@ class SecondReporter {
   struct Levels {
     bool any = true, files = true, kernel = true, device = true;
   };
-  SecondReporter(std::string phase, std::vector<OpKind> ops, Levels levels, Offer offer);
+  // The first second has what was counted since `border`, the counts at the beginning of the phase:
+  // the write-back before them is no part of the phase.
+  SecondReporter(std::string phase, std::vector<OpKind> ops, Levels levels,
+                 const LedgerCounts& border, Offer offer);
   // Offers the report of the second that has just ended.
   void Second(const PhaseOptions::Progress& progress);
   // Offers the report of the rest of the last second, after the phase.
@@ -43,7 +47,7 @@ class SecondReporter {
   };
   void Send(const Interval& interval, double fraction, bool ended);
   void AddCauses(SecondReport* second);
-  std::vector<Totals> ReadTotals() const;
+  static std::vector<Totals> TotalsOf(const LedgerCounts& counts);
 
   const std::string phase_;
   const std::vector<OpKind> ops_;

@@ -148,7 +148,6 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.progress());
   PhaseOptions with_progress = options;
   std::optional<SecondReporter> seconds;
-  if (options_.live.any()) seconds.emplace(name, workload.ops(), account_->Levels(), talk_.offer);
   with_progress.progress = [&](const PhaseOptions::Progress& p) {
     progress.Show(p);
     if (seconds) seconds->Second(p);
@@ -161,6 +160,9 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   const bool follows = kind != PhaseKind::kLoad && (searching_ || options_.at_once);
   const bool goes_on = follows && (kind == PhaseKind::kTune || (options_.at_once && !IsLast()));
   const Reading before = ReadBorder(follows && MayStillWork());
+  if (options_.live.any()) {
+    seconds.emplace(name, workload.ops(), account_->Levels(), before.ledger, talk_.offer);
+  }
   NoteLimitHits();
   // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
@@ -170,13 +172,9 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   MemoryWatch watch(plan_.budget);
   Engine& engine = options.recorder != nullptr ? options.recorder->engine() : *engine_;
   PhaseRecord phase{.name = name, .kind = kind};
-  PhaseResult& result = phase.work
-                            .emplace(PhaseRecord::Work{options.threads,
-                                                       options.rate,
-                                                       workload.ops(),
-                                                       RunPhase(engine, workload, with_progress),
-                                                       {}})
-                            .result;
+  phase.work.emplace(PhaseRecord::Work{options.threads, options.rate, workload.ops(), {}, {}});
+  PhaseResult& result = phase.work->result;
+  result = RunPhase(engine, workload, with_progress);
   if (IsOfAllTasks(kind)) EndTogether(name, options);
   if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();

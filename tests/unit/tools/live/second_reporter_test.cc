@@ -38,7 +38,7 @@ TEST(SecondReporterTest, BytesWithoutARequestAreReported) {
   CountsOfOne account(op);
   Ledger::Get().Configure(AccountDepth::kKernel, &account);
   json line;
-  SecondReporter reporter("mixed", {op}, {}, [&line](const json& offered) {
+  SecondReporter reporter("mixed", {op}, {}, Ledger::Get().Counts(), [&line](const json& offered) {
     line = offered;
     return true;
   });
@@ -59,6 +59,31 @@ TEST(SecondReporterTest, BytesWithoutARequestAreReported) {
   EXPECT_TRUE(is_reported({.reads = 3, .read_bytes = 4096}));
   EXPECT_TRUE(is_reported({.write_bytes = 8192})) << "bios that joined waiting requests";
   EXPECT_TRUE(is_reported({.reads = ~uint64_t{0}, .writes = 1, .write_bytes = 4096}));
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+}
+
+// The write-back at the beginning of a phase was in its first second, and in no account.
+TEST(SecondReporterTest, TheFirstSecondBeginsAtTheBorderOfThePhase) {
+  const OpKind op = DefineOp("checkpoint", Ground::kBackground);
+  CountsOfOne account(op);
+  Ledger::Get().Configure(AccountDepth::kKernel, &account);
+  account.counted += {.writes = 7, .write_bytes = 7 * 4096};
+  const LedgerCounts border = Ledger::Get().Counts();
+  account.counted += {.reads = 2, .read_bytes = 8192};  // as clients open their tables
+  json line;
+  SecondReporter reporter("mixed", {op}, {}, border, [&line](const json& offered) {
+    line = offered;
+    return true;
+  });
+  Interval interval{};
+  interval.end_seconds = 1;
+  interval.counts = {0};
+  interval.max_latency_ns = {0};
+  reporter.Second({interval.end_seconds, &interval, 0, -1});
+  const SecondReport second = ParseSecond(line.at("second"));
+  ASSERT_EQ(second.causes.size(), 1u);
+  EXPECT_EQ(second.causes[0].name, "checkpoint");
+  EXPECT_EQ(second.causes[0].kernel, (BlockCounts{.reads = 2, .read_bytes = 8192}));
   Ledger::Get().Configure(AccountDepth::kFile, nullptr);
 }
 
