@@ -25,8 +25,11 @@ class RunAccount {
   // error: Describe says what is missing.
   RunAccount(const RunOptions& options, const RunPlan& plan);
 
-  // Returns the block device under the database; null when its file system is on none.
-  const BlockDevice* device() const { return device_ ? &*device_ : nullptr; }
+  // Returns the block device under the database, whose statistics are read; null below the depth at
+  // which they are, and when the file system is on none.
+  const BlockDevice* device() const {
+    return device_ && options_.account == AccountDepth::kDevice ? &*device_ : nullptr;
+  }
   // Returns whether the kernel account is running.
   bool in_kernel() const { return kernel_ != nullptr; }
   // Returns the levels that are counted while the run lasts.
