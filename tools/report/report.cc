@@ -108,23 +108,26 @@ char GradeLetter(const json& accounting) {
   return static_cast<char>(kLetters.at(accounting.at("grade").get<std::string>()).get<int>());
 }
 
-// Returns a line with the worst grade of the runs, the reasons for it, and the figures that this
-// machine cannot give.
+// Returns a line with the worst grade of the runs, the reasons for it, and the figures that are not
+// known of some run.
 std::string GradeLine(const json& document) {
   Grade worst{'A', {}};
-  json missing = json::array();
+  std::vector<std::string> missing;
   bool known = false;
   for (const json& run : document.at("runs")) {
     if (!run.contains("accounting")) continue;
     const json& a = run.at("accounting");
     known = true;
-    missing = a.at("missing");
+    for (const json& what : a.at("missing")) {
+      const auto fact = what.get<std::string>();
+      if (std::find(missing.begin(), missing.end(), fact) == missing.end()) missing.push_back(fact);
+    }
     KeepWorse({GradeLetter(a), a.value("grade_reasons", std::vector<std::string>())}, &worst);
   }
   if (!known) return "";
   std::string text = fmt::format("grade {}", worst.letter);
   for (const std::string& reason : worst.reasons) text += "; " + OneLine(reason);
-  for (const json& what : missing) text += "; not known: " + OneLine(what.get<std::string>());
+  for (const std::string& what : missing) text += "; not known: " + OneLine(what);
   return text + "\n";
 }
 

@@ -281,6 +281,19 @@ TEST(DoubtsTest, AClockThatMovedDuringThePhaseIsNamed) {
                                             "-2.50 s against that of task 0, so"));
 }
 
+// They were those of the last run alone.
+TEST(ReportTextTest, WhatIsNotKnownOfSomeRunIsNamedOnce) {
+  json document = TablesDocument();
+  json& runs = document["runs"];
+  runs.push_back(runs[0]);
+  runs.push_back(runs[0]);
+  runs[0]["accounting"]["missing"] = {"this", "that"};
+  runs[1]["accounting"]["missing"] = {"that", "another"};
+  runs[2]["accounting"]["missing"] = json::array();
+  EXPECT_THAT(ReportText(document, {.wide = true}),
+              HasSubstr("grade B; not known: this; not known: that; not known: another\n"));
+}
+
 TEST(FailedRunLinesTest, NameTheTasksOfTheRun) {
   json document = TablesDocument();
   document["runs"][0]["error"] = {{"sentence", "task 1 of 3 has ended"}, {"exit_code", 1}};
