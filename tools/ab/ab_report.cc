@@ -120,9 +120,11 @@ std::string AnswerText(const json& document, const AbAnswer& answer) {
              : Sentence(answer.answer, answer.metric, answer.side);
 }
 
-// Returns the number of a sample's operations that a metric is computed from: of all operations, or
-// of those of the metric's kind.
+// Returns the number of a sample's operations that tell a percentile: all operations, or those of
+// its kind, unless the sample says how many have a latency.
 double OperationsOf(const json& sample, const std::string& metric) {
+  const auto told = sample.find("told");
+  if (told != sample.end() && told->contains(metric)) return told->at(metric).get<double>();
   const std::string kind = KindOf(metric);
   if (kind.empty()) return Number(sample, "/count", 0);
   return sample.at("metrics").value(kind + ".rate", 0.0) * Number(sample, "/seconds", 0);

@@ -1,5 +1,6 @@
 #include "tools/ab/sample.h"
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -40,6 +41,27 @@ bool EraseAll(const std::string& prefix, json* object) {
   return any;
 }
 
+// Returns how many operations tell each percentile, by its name in `metrics`, where these are not
+// all that the phase counts: some are in no latency, or were due and had not begun.
+json ToldJson(const json& phase,
+              const std::map<std::string, std::map<std::string, double>>& metrics) {
+  json told = json::object();
+  for (const json& operation : phase.at("operations")) {
+    const auto name = operation.at("name").get<std::string>();
+    const std::string kind = metrics.contains(name) ? name + "." : "";
+    for (const auto& [prefix, latency] :
+         {std::pair("", "latency_us"), std::pair("intended_", "latency_from_intended_us")}) {
+      const auto of = operation.find(latency);
+      if (of == operation.end() || !of->contains("count")) continue;
+      if (of->at("count") == operation.value("count", json())) continue;
+      for (const char* figure : {"p50", "p99", "p999"}) {
+        told[kind + prefix + figure] = of->at("count");
+      }
+    }
+  }
+  return told;
+}
+
 }  // namespace
 
 json FlatCounters(const json& account) {
@@ -63,7 +85,8 @@ json FlatCounters(const json& account) {
 
 json SampleJson(const SamplePlace& place, const json& phase, size_t kinds) {
   json metrics = json::object();
-  for (const auto& [kind, own] : MetricsOf(phase, kinds)) {
+  const auto by_kind = MetricsOf(phase, kinds);
+  for (const auto& [kind, own] : by_kind) {
     for (const auto& [name, value] : own) {
       metrics[kind.empty() ? name : kind + "." + name] = value;
     }
@@ -75,6 +98,7 @@ json SampleJson(const SamplePlace& place, const json& phase, size_t kinds) {
                  {"count", phase.at("count")},
                  {"metrics", std::move(metrics)},
                  {"counters", FlatCounters(phase.at("account"))}};
+  if (json told = ToldJson(phase, by_kind); !told.empty()) sample["told"] = std::move(told);
   if (phase.contains("rest")) sample["rest"] = FlatRest(phase["rest"]);
   return sample;
 }

@@ -50,6 +50,7 @@ nlohmann::json StepJson(const RateStep& step, const RateLimit& limit) {
                       {"slower_share", Told(step.count() + step.undone > 0, step.slower_share())},
                       {"undone", step.undone},
                       {"meets", step.Meets(limit)}};
+  if (step.untold != 0) j["latency_count"] = latency.count();
   if (step.target > 0) {
     j["target_rate"] = step.target;
     j["backlog_seconds"] = step.backlog_seconds;

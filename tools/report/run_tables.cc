@@ -428,12 +428,14 @@ Table RateSearchTable(const json& document) {
         std::string meets = step.at("meets").get<bool>() ? "yes" : "no";
         if (open && !step.at("kept_up").get<bool>()) meets = "no, fell behind";
         if (chosen) meets = "yes: found";
-        const auto told = [&step](const char* figure, double share) {
-          return TellsPercentile(Number(step, "/count", 0), share) ? Short(step.at(figure)) : "-";
+        const double tell = Number(step, "/latency_count", Number(step, "/count", 0));
+        const auto told = [&](const char* figure, double share) {
+          return TellsPercentile(tell, share) ? Short(step.at(figure)) : "-";
         };
         table.Row({name, open ? Short(step.at("target_rate")) : "closed loop",
                    Short(Number(step, "/rate")), Short(step.at("seconds")), Count(step.at("count")),
-                   told("p50_us", 0.5), told("p99_us", 0.99), Short(Number(step, "/limited_us")),
+                   told("p50_us", 0.5), told("p99_us", 0.99),
+                   told("limited_us", Number(found, "/limited_share")),
                    Short(Number(step, "/max_us")), Percent(Number(step, "/slower_share")),
                    Short(Number(step, "/backlog_seconds")), open ? meets : "-"});
       }

@@ -45,6 +45,7 @@ void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, d
                   {"p50", static_cast<double>(slice.p50_ns) / 1000},
                   {"p99", static_cast<double>(slice.p99_ns) / 1000},
                   {"p999", static_cast<double>(slice.p999_ns) / 1000}};
+  if (latency.count() != slice.operations) figures["count"] = latency.count();
   if (latency.count() == 0) figures = json::object();  // all operations were left out
   const PhaseAccount at_rest = meter_.Account(before_rest_, after_rest_);
   const double rest = static_cast<double>(clock.ToNs(rest_ended_ - rest_began_)) / 1e9;

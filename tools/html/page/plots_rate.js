@@ -23,7 +23,9 @@
   };
 
   // Returns whether a step tells the percentile: at least ten operations took longer.
-  testbed.stepTells = function (step, share) { return step.count * (1 - share) >= 10; };
+  testbed.stepTells = function (step, share) {
+    return (step.latency_count === undefined ? step.count : step.latency_count) * (1 - share) >= 10;
+  };
 
   function curveOf(figure, steps, look) {
     return {

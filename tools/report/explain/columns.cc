@@ -122,7 +122,8 @@ const std::vector<ColumnMeaning> kMeanings = {
      "Median of the latency from the intended start, in microseconds. In the closed loop it is the "
      "latency from the actual start, without a wait for earlier operations."},
     {kRates, "p99 us", "99th percentile of this latency."},
-    {kRates, "limited us", "The percentile that is limited."},
+    {kRates, "limited us",
+     "The percentile that is limited. \"-\", in all three: fewer than ten operations took longer."},
     {kRates, "max us", "The longest latency."},
     {kRates, "slower", "Share of the operations that were not faster than the limit."},
     {kRates, "backlog s",

@@ -56,6 +56,27 @@ TEST(AbSampleTest, KeepsCountersThatAre0) {
   EXPECT_THAT(Names(sample["rest"]), Not(testing::Contains("block_hits")));
 }
 
+// All operations told a percentile, those too whose latency was left out.
+TEST(AbSampleTest, KeepsHowManyOperationsTellAPercentile) {
+  json slice = Slice();
+  EXPECT_FALSE(SampleJson({"a"}, slice, 1).contains("told"));
+  slice["operations"][0]["latency_us"]["count"] = 98;
+  EXPECT_EQ(SampleJson({"a"}, slice, 1)["told"], json({{"p50", 98}, {"p99", 98}, {"p999", 98}}));
+  json run = Slice();
+  json& operations = run["operations"];
+  operations.push_back(operations[0]);
+  operations[0].update({{"name", "scan"}, {"rate", 100}});
+  operations[1].update({{"name", "update"}, {"rate", 400}});
+  operations[0]["latency_us"]["count"] = 18;
+  operations[0].update({{"count", 20}, {"latency_from_intended_us", {{"p99", 7}, {"count", 20}}}});
+  operations[1]["latency_from_intended_us"] = {{"p99", 7}, {"count", 90}};
+  const json told = SampleJson({"a"}, run, 2)["told"];
+  EXPECT_EQ(told["scan.p99"], 18);
+  EXPECT_FALSE(told.contains("scan.intended_p99"));
+  EXPECT_FALSE(told.contains("update.p99"));
+  EXPECT_EQ(told["update.intended_p99"], 90);
+}
+
 TEST(AbSampleTest, ADeviceThatSidesShareIsLeftOut) {
   json sample = SampleJson({"a"}, Slice(), 0);
   EXPECT_EQ(sample["metrics"]["device_reads"], 0.4);

@@ -162,6 +162,21 @@ TEST(RateSearchTest, AStepWithoutAnOperationHasNoLatency) {
   EXPECT_THAT(found.Sentence(), HasSubstr("measured once more at that rate: no such operation"));
 }
 
+// All operations told a percentile, those too whose latency was left out.
+TEST(RateSearchTest, AStepSaysHowManyOperationsHaveALatency) {
+  FoundRate found{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
+  PhaseResult part = Part(1, {{1'000, 90}});
+  found.steps = {{.seconds = 1}, {.seconds = 1}};
+  found.steps[0].Add(part, found.limit);
+  part.ops[0].count = 100;
+  found.steps[1].Add(part, found.limit);
+  const nlohmann::json steps = found.ToJson()["steps"];
+  EXPECT_EQ(steps[0]["count"], 90);
+  EXPECT_FALSE(steps[0].contains("latency_count"));
+  EXPECT_EQ(steps[1]["count"], 100);
+  EXPECT_EQ(steps[1]["latency_count"], 90);
+}
+
 TEST(RateStepTest, AStepThatFallsBehindMissesHoweverFastItsOperations) {
   const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1s");
   RateStep step{.target = 10'000};

@@ -102,7 +102,7 @@ TEST(RunTablesTest, TheExamplesOfTheManualSayHowManyColumnsWideAdds) {
 TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
   json document = TablesDocument();
   json& found = document["runs"][0]["find_rate"][0];
-  found = {{"name", "mixed"}, {"outcome", "found"}, {"found_rate", 300.0}};
+  found = {{"name", "mixed"}, {"outcome", "found"}, {"found_rate", 300.0}, {"limited_share", 0.5}};
   for (const double rate : {200.0, 300.0}) {
     found["steps"].push_back({{"target_rate", rate},
                               {"rate", rate},
@@ -110,7 +110,7 @@ TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
                               {"count", rate == 200 ? 999 : 1000},
                               {"p50_us", 11.0},
                               {"p99_us", 77.0},
-                              {"limited_us", 11.0},
+                              {"limited_us", 44.0},
                               {"max_us", 99.0},
                               {"slower_share", 0.25},
                               {"backlog_seconds", 0.0},
@@ -129,12 +129,21 @@ TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
   ASSERT_LT(few, enough) << table;
   EXPECT_THAT(table.substr(few, enough - few), Not(HasSubstr(" 77.0 ")));
   EXPECT_THAT(table.substr(few, enough - few), HasSubstr(" 11.0 "));
+  EXPECT_THAT(table.substr(few, enough - few), HasSubstr(" 44.0 "));
   EXPECT_THAT(table.substr(enough), HasSubstr(" 77.0 "));
   EXPECT_THAT(LineOf(table, "mixed, 8 thr"), HasSubstr(" 25.0 %"));
   EXPECT_THAT(table.substr(table.find(" 400 ")), Not(HasSubstr("%"))) << "nothing was measured";
   document["runs"][0].update({{"load", 1}, {"repeat", 2}});
   EXPECT_THAT(TextOf(document, "Rates that --find-rate tried"),
               HasSubstr("\n  mixed, 8 thr load 2 #3 "));
+  found["limited_share"] = 0.99;
+  found["steps"].erase(size_t{0});
+  EXPECT_THAT(TextOf(document, "Rates that --find-rate tried"), HasSubstr(" 44.0 "));
+  found["steps"][0]["latency_count"] = 999;
+  EXPECT_THAT(
+      TextOf(document, "Rates that --find-rate tried"),
+      testing::AllOf(HasSubstr(" 11.0 "), Not(HasSubstr(" 77.0 ")), Not(HasSubstr(" 44.0 "))))
+      << "one of the thousand kept rows for its check";
 }
 
 TEST(RunTablesTest, OfATrialOfACacheAFigureThatWasNotCountedIsNotShown) {
