@@ -88,6 +88,7 @@ void AddOperation(std::vector<RowColumn>* columns) {
     AddBelow(ColumnOf::kOperation, latency,
              {"mean", "p50", "p90", "p99", "p999", "p9999", "max", "count"}, columns);
   }
+  columns->push_back({"charged_operations", ColumnOf::kCause, "/operations"});
   AddBelow(ColumnOf::kCause, "/file", {"reads", "read_bytes", "writes", "write_bytes", "syncs"},
            columns);
   AddBelow(ColumnOf::kCause, "/kernel",

@@ -183,6 +183,9 @@ json ContextOf(const BenchmarkRows& rows, size_t first) {
 }
 
 json CountersOf(const BenchmarkRows& rows, size_t row, const SettledWrites& settled) {
+  // Rows that an older version stored have only the number of the operations that were answered.
+  const char* const charged =
+      rows.At(row, "charged_operations").is_number() ? "charged_operations" : "count";
   json counters = {
       {"p50_us", rows.At(row, "latency_us_p50")},
       {"p99_us", rows.At(row, "latency_us_p99")},
@@ -191,9 +194,9 @@ json CountersOf(const BenchmarkRows& rows, size_t row, const SettledWrites& sett
       {"p50_from_intended_us", rows.At(row, "latency_from_intended_us_p50")},
       {"p99_from_intended_us", rows.At(row, "latency_from_intended_us_p99")},
       {"p999_from_intended_us", rows.At(row, "latency_from_intended_us_p999")},
-      {"file_reads_per_op", rows.Ratio(row, "file_reads", "count")},
-      {"kernel_reads_per_op", rows.Ratio(row, "kernel_reads", "count")},
-      {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", "count")},
+      {"file_reads_per_op", rows.Ratio(row, "file_reads", charged)},
+      {"kernel_reads_per_op", rows.Ratio(row, "kernel_reads", charged)},
+      {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", charged)},
       {"device_reads_per_op", rows.Ratio(row, "phase_own_reads", "phase_count")},
       {"device_read_bytes_per_op", rows.Ratio(row, "phase_own_read_bytes", "phase_count")},
       {"written_per_user_byte", settled.PerUserByte(rows, row)},

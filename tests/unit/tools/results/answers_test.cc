@@ -120,6 +120,16 @@ TEST_F(BenchmarkTest, AnOperationIsABenchmark) {
   EXPECT_FALSE(exported["benchmarks"][2].contains("kernel_reads_per_op")) << "it is not known";
 }
 
+// They were divided by the operations that were answered, as no report does.
+TEST_F(BenchmarkTest, RequestsAreDividedByAllOperationsThatCausedThem) {
+  json document = SmallDocument();
+  document["runs"][0]["phases"][2]["account"]["causes"][0]["operations"] = 75;
+  Add(document);
+  const json read = Export()["benchmarks"][1];
+  EXPECT_EQ(read["iterations"], 60);
+  EXPECT_EQ(read["kernel_reads_per_op"], 0.4);
+}
+
 TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
   Add(SmallDocument());
   json again = SmallDocument();
