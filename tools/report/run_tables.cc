@@ -64,10 +64,10 @@ Table RateTable(const json& document) {
       cells.insert(cells.end(), more.begin(), more.end());
       table.Row(std::move(cells));
     };
-    const bool several = phase.at("operations").size() > 1;
-    if (several) {
-      row({RowName(run, phase, "all operations"), Count(phase.at("count")), Short(phase.at("rate")),
-           "-", "-", "-", "-", "-"},
+    const bool several = phase.at("operations").size() > 1, none = phase.at("operations").empty();
+    if (several || none) {
+      row({RowName(run, phase, none ? "" : "all operations"), Count(phase.at("count")),
+           Short(Number(phase, "/rate")), "-", "-", "-", "-", "-"},
           of_phase);
     }
     for (const json& op : phase.at("operations")) {

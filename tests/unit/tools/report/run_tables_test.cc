@@ -83,6 +83,15 @@ TEST(RunTablesTest, TheTimeThatClientsPreparedOperationsIsDividedByTheirNumber) 
   EXPECT_THAT(LineOf(text, "mixed all operations, 8 thr"), HasSubstr(" 2500 ")) << text;
 }
 
+// It was in no table of operations, as if it had not run.
+TEST(RunTablesTest, APhaseInWhichNoOperationEndedHasARow) {
+  json document = TablesDocument();
+  json& phase = document["runs"][0]["phases"][2];
+  phase.update({{"operations", json::array()}, {"count", 0}, {"rate", 0.0}});
+  EXPECT_THAT(LineOf(TextOf(document, "Operations"), "mixed, 8 thr"),
+              testing::ContainsRegex("^ *0 +0 +- +- +- +- +- +- "));
+}
+
 // They went on saying 5 when the table had a further column.
 TEST(RunTablesTest, TheExamplesOfTheManualSayHowManyColumnsWideAdds) {
   const Table table = RunTables(TablesDocument()).front();
