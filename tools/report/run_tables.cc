@@ -252,11 +252,14 @@ Table TaskTable(const json& document) {
 
 Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
-  double user = 0;  // bytes that the user wrote; a settle uses those of the phase before it
+  // Bytes that the user wrote. A settle uses those of the phase before it; a count of rows stands
+  // between two phases and has none.
+  double written = 0;
   const json* of_run = nullptr;
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (std::exchange(of_run, &run) != &run) user = 0;
-    if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
+    if (std::exchange(of_run, &run) != &run) written = 0;
+    if (phase.contains("operations")) written = Number(phase, "/user_bytes_written", 0);
+    const double user = phase.at("kind") == "count" ? 0 : written;
     const double device = Number(phase, "/account/device/write_bytes", 0);
     const double discarded = Number(phase, "/account/device/discard_bytes", 0);
     if (device == 0 && discarded == 0) return;

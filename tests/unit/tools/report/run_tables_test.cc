@@ -400,6 +400,14 @@ TEST(RunTablesTest, TheBytesOfTheUserAreThoseOfTheRun) {
   const std::string counted = LineOf(table, "count-rows, 8 thr #2: device");
   EXPECT_THAT(counted, HasSubstr(" 2,000 "));
   EXPECT_THAT(counted, testing::EndsWith(" -"));
+  // A replay that wrote makes the next phase count, too.
+  json& phases = document["runs"][0]["phases"];
+  phases.push_back(run["phases"][0]);
+  phases.push_back(phases[1]);
+  phases.back()["account"]["device"] = {{"writes", 1}, {"write_bytes", 3000}};
+  const std::string behind = TextOf(document, "Bytes written, by cause");
+  EXPECT_THAT(LineOf(behind, "count-rows, 8 thr: device"), testing::EndsWith(" -"));
+  EXPECT_THAT(LineOf(behind, "settle, 8 thr: device"), testing::EndsWith(" 3.00"));
 }
 
 TEST(RunTablesTest, RepeatsTellAPercentileOfEnoughOperations) {
