@@ -86,6 +86,15 @@ json Blocks(const std::string& name, bool foreground, double operations, double 
   return blocks;
 }
 
+// Returns whether anything was counted. A bio that joins a waiting request has bytes and makes no
+// request, and numbers of requests may be below 0 (BlockCounts).
+bool HasCost(const json& counts) {
+  const auto moved = [&](const char* figure) {
+    return Number(counts, std::string("/") + figure, 0) != 0;
+  };
+  return moved("reads") || moved("read_bytes") || moved("writes") || moved("write_bytes");
+}
+
 json AllBlocks(const json& account, double rows) {
   json all = json::array();
   for (const json& cause : account.at("causes")) {
@@ -93,8 +102,7 @@ json AllBlocks(const json& account, double rows) {
     if (!cause.contains(level)) continue;
     const json& counts = cause.at(level);
     const bool foreground = cause.at("ground") == "foreground";
-    const bool cost = Number(counts, "/reads") + Number(counts, "/writes") > 0;
-    if (!foreground && !cost) continue;
+    if (!foreground && !HasCost(counts)) continue;
     all.push_back(
         Blocks(cause.at("name"), foreground, Number(cause, "/operations"), rows, counts, level));
   }
@@ -106,9 +114,7 @@ json AllBlocks(const json& account, double rows) {
       sum = sum.get<double>() + Number(thread, "/kernel/" + figure);
     }
   }
-  if (others.at("reads").get<double>() + others.at("writes").get<double>() > 0) {
-    all.push_back(Blocks("other threads", false, 0, rows, others, "kernel"));
-  }
+  if (HasCost(others)) all.push_back(Blocks("other threads", false, 0, rows, others, "kernel"));
   return all;
 }
 
@@ -123,9 +129,9 @@ void PutHost(const json& phase, double secs, double rate, json* m) {
   Put(m, "cspq", switches / rate);
   Put(m, "cpups", 100 * cpu / secs / Number(phase, "/host_cpus"));
   Put(m, "cpupq", cpu * 1e6 / (rate * secs));
-  double most = 0;
+  double most = NAN;  // fmax passes over seconds in which it is not known
   for (const json& second : phase.at("series")) {
-    most = std::max(most, Number(second, "/resident_bytes"));
+    most = std::fmax(most, Number(second, "/resident_bytes"));
   }
   Put(m, "rss", most / 1e9);
 }

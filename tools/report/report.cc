@@ -195,7 +195,8 @@ std::string ClosureLines(const json& document) {
     const json none = json::array();
     double other = 0;
     for (const json& f : phase.at("account").value("other_threads", none)) {
-      other += Number(f, "/kernel/reads", 0) + Number(f, "/kernel/writes", 0);
+      // Numbers of requests may be below 0 (BlockCounts).
+      other += std::abs(Number(f, "/kernel/reads", 0)) + std::abs(Number(f, "/kernel/writes", 0));
     }
     if (other > 0) {
       text += "  of it by threads outside the run:";

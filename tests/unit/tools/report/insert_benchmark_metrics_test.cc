@@ -161,6 +161,33 @@ TEST(InsertBenchmarkMetricsTest, BlocksAreEachOperationsOwn) {
   ExpectNear(blocks[3], "write_kb", 152.0 / 4000);
 }
 
+// A thread whose bios join requests that wait counts fewer requests than it made, and may have none
+// or fewer.
+TEST(InsertBenchmarkMetricsTest, BackgroundWorkWithoutRequestsOfItsOwnHasItsBytes) {
+  json step = ReadStep();
+  step["account"]["causes"][3]["kernel"] = {
+      {"reads", 1}, {"read_bytes", 4096}, {"writes", -1}, {"write_bytes", 8192000}};
+  json& others = step["account"]["other_threads"];
+  others.erase(size_t{1});
+  others[0]["kernel"] = {{"reads", 0}, {"read_bytes", 0}, {"writes", -2}, {"write_bytes", 8192}};
+  const json blocks = InsertBenchmarkMetrics(step)["blocks"];
+  ASSERT_EQ(blocks.size(), 5u);
+  EXPECT_EQ(blocks[3]["name"], "eviction");
+  ExpectNear(blocks[3], "write_kb", 2);
+  EXPECT_EQ(blocks[4]["name"], "other threads");
+  ExpectNear(blocks[4], "writes", -2.0 / 4000);
+}
+
+TEST(InsertBenchmarkMetricsTest, MemoryThatIsNeverKnownIsLeftOut) {
+  json step = ReadStep();
+  for (json& second : step["series"]) {
+    if (second["resident_bytes"] == 300000000) second["resident_bytes"] = nullptr;
+  }
+  ExpectNear(InsertBenchmarkMetrics(step), "rss", 0.2);
+  for (json& second : step["series"]) second["resident_bytes"] = nullptr;
+  EXPECT_FALSE(InsertBenchmarkMetrics(step).contains("rss")) << "it was 0";
+}
+
 // All that they did until the device came to rest was taken off, their part of the write-back and
 // of the wait behind the step included.
 TEST(InsertBenchmarkMetricsTest, OtherProgramsPartIsThatOfTheStep) {
