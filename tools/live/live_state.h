@@ -24,6 +24,10 @@ class LiveState {
  public:
   // The number of seconds of a phase that are kept, for the curves and the median.
   static constexpr size_t kMostSeconds = 3600;
+  // The seconds without a report after which a run stands still. The text of
+  // testbed_report_age_seconds, docs/live.md and the dashboard say the same. Reports come a second
+  // apart, a little late at times.
+  static constexpr double kOverdue = 2;
 
   // Begins a phase of the run `label`, and forgets the seconds of the phase before.
   void Begin(const std::string& label, const std::string& phase, double now);
@@ -48,7 +52,6 @@ class LiveState {
   bool StandsStill(double now) const { return last_ && !last_->ended && Silence(now) > kOverdue; }
 
  private:
-  static constexpr double kOverdue = 1.7;  // reports come a second apart, a little late at times
   std::string label_, phase_;
   double began_ = 0, heard_ = 0;
   std::optional<SecondReport> last_;

@@ -76,7 +76,7 @@ TEST(LiveLinesTest, AThreadMayHaveFewerRequestsThanNone) {
 
 TEST(LiveLinesTest, AStallIsSeenAtItsSecondAndARunThatStandsStillWhileItDoes) {
   LiveState state = StateAfter(10);
-  EXPECT_FALSE(state.StandsStill(11.1));
+  EXPECT_FALSE(state.StandsStill(11.9));
   EXPECT_TRUE(state.StandsStill(12.5));
   const std::vector<LiveLine> still = LiveLines(state, 12.5, {});
   EXPECT_EQ(still[1].text, "the run stands still: no report for 2 s");

@@ -2,17 +2,21 @@
 // the shipped dashboard asks for nothing else.
 #include "tools/live/open_metrics.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "tests/paths.h"
+#include "tools/live/live_state.h"
 
 namespace testbed {
 namespace {
@@ -284,6 +288,21 @@ TEST(OpenMetricsTest, TheDashboardAsksForWhatIsServed) {
     }
   }
   EXPECT_GT(asked.size(), 12u);
+}
+
+// --live said so after 1.7 seconds, and all others after 2.
+TEST(OpenMetricsTest, AllSayAlikeWhenARunStandsStill) {
+  const std::string seconds = fmt::format("{:g}", LiveState::kOverdue);
+  const auto file = [](const std::string& name) {
+    std::ifstream in(SourceDir() + name);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  for (const auto& [text, says] :
+       {std::pair(OpenMetrics("0.1.0").Text(1), "above " + seconds + " it stands still"),
+        std::pair(file("/docs/live.md"), "above " + seconds + " the run stands still"),
+        std::pair(file("/docs/grafana/testbed.json"), "} > bool " + seconds + ",")}) {
+    EXPECT_NE(text.find(says), std::string::npos) << says;
+  }
 }
 
 }  // namespace
