@@ -140,7 +140,8 @@ void AddLedger(const SecondReport& last, std::vector<LiveLine>* lines) {
 
 void AddMemory(const SecondReport& last, std::vector<LiveLine>* lines) {
   if (!last.memory) {
-    lines->push_back({"memory  process " + Bytes(last.resident_bytes)});
+    const uint64_t bytes = last.resident_bytes;  // 0: not known
+    lines->push_back({"memory  process " + (bytes > 0 ? Bytes(bytes) : "-")});
     return;
   }
   const SecondReport::Memory& m = *last.memory;

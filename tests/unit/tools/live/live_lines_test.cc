@@ -64,6 +64,19 @@ TEST(LiveLinesTest, TheScreenHasRateLatencyLedgerAndMemory) {
   EXPECT_NE(text.find("  the whole device"), std::string::npos) << text;
 }
 
+TEST(LiveLinesTest, MemoryThatIsNotKnownIsNotShown) {
+  LiveState state = StateAfter(2);
+  SecondReport second = SecondOf(3, 1000);
+  second.memory.reset();
+  second.resident_bytes = 3 << 20;
+  state.Add(second, 3);
+  const LiveLook look{.columns = 80, .rows = 24};
+  EXPECT_NE(Joined(LiveLines(state, 3, look)).find("memory  process 3M\n"), std::string::npos);
+  second.resident_bytes = 0;
+  state.Add(second, 4);
+  EXPECT_NE(Joined(LiveLines(state, 4, look)).find("memory  process -\n"), std::string::npos);
+}
+
 // It had 18,446,744,073,709,551,615 reads.
 TEST(LiveLinesTest, AThreadMayHaveFewerRequestsThanNone) {
   LiveState state = StateAfter(2);
