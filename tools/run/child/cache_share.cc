@@ -51,7 +51,7 @@ void ChildRun::ResizeToShare(double cache_pct) {
 // scattered over the allocator's pages, which therefore cannot be returned and are lost to the page
 // cache (18 MB of 256 MB were seen).
 void ChildRun::ReopenWithShare(double cache_pct) {
-  engine_.reset();
+  CloseEngine();
   ReturnFreeMemory();
   cache_bytes_ = ShareBytes(cache_pct);
   OpenEngine();

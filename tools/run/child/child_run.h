@@ -1,6 +1,7 @@
 // A ChildRun executes a run in its child process (run_child.h): it opens the engine, runs the
-// phases one after the other, and fills in the record. Three parts of it have files of their own:
-// cache_share.cc (--cache-pct auto), find_rate.cc (--find-rate) and tasks.cc (--task).
+// phases one after the other, and fills in the record. Parts of it have files of their own:
+// cache_share.cc (--cache-pct auto), close_engine.cc (durable commits), find_rate.cc (--find-rate),
+// phase_order.cc (what follows from a phase's place) and tasks.cc (--task).
 #ifndef TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 #define TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 
@@ -41,6 +42,7 @@ class ChildRun {
   void NoteCharges(const std::string& charged);
   void CountRows();
   bool MakeDurable();
+  void CloseEngine();
   void ReopenCold();
   void DropCaches();
   void ReportLoaded(bool at_end);

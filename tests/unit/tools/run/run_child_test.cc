@@ -101,6 +101,31 @@ TEST_F(RunChildTest, LazyCommitsThatCannotBeMadeDurableAreAnError) {
   EXPECT_EQ(run["error"]["exit_code"], 1);
 }
 
+// The destructor of the engine cannot report a failure, so the run went on as if there was none.
+TEST_F(RunChildTest, AFailureBeforeTheEngineIsOpenedAnewIsAnError) {
+  RunOptions options =
+      ParseRunOptions({"--engine", "mmapv1", "--rows", "1000", "--workload", "ib.i0,ib.vac",
+                       "--drop-caches", "--account", "file", "--quiet", "--dir", dir_});
+  options.Resolve();
+  RunPlan plan;
+  plan.phases = options.workloads;
+  plan.label = "test";
+  plan.engine_dir = dir_ + "/db";
+  fs::create_directory(plan.engine_dir);
+  FailingDisk disk(dir_);
+  RunTalk talk;
+  talk.offer = [](const json&) { return false; };
+  talk.await = [] { return json::object(); };
+  talk.report = [&](const json& line) {
+    const bool loaded = line.contains("phase") && line["phase"]["name"] == "ib.i0";
+    if (loaded) disk.Fail({DiskCall::kMsync, 0});
+  };
+  const json run = ExecuteRun(options, plan, [] { return false; }, talk);
+  ASSERT_TRUE(run.contains("error"));
+  EXPECT_NE(run["error"]["sentence"].get<std::string>().find("msync"), std::string::npos)
+      << run["error"];
+}
+
 // The kernel counts since the group was made. The later phases had the hits of those before them.
 TEST_F(RunChildTest, APhaseHasTheHitsOfTheLimitThatCameInIt) {
   const std::unique_ptr<MemoryBudget> budget = MemoryBudget::Attach(MakeGroup(3));
