@@ -1,5 +1,6 @@
 // The methods of ChildRun that make the engine's commits durable, before the engine is closed and
 // opened anew, and before the database counts as loaded.
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -9,6 +10,22 @@
 #include "workloads/registry.h"
 
 namespace testbed {
+namespace {
+
+// Waits for the time, or until `stop` returns true. Returns whether the time has passed.
+bool WaitUnlessStopped(std::chrono::milliseconds time, bool (*stop)()) {
+  using Steady = std::chrono::steady_clock;
+  constexpr Steady::duration kLook = std::chrono::milliseconds(50);
+  const Steady::time_point end = Steady::now() + time;
+  while (!stop()) {
+    const Steady::duration left = end - Steady::now();
+    if (left <= Steady::duration::zero()) return true;
+    std::this_thread::sleep_for(std::min(left, kLook));
+  }
+  return false;
+}
+
+}  // namespace
 
 // Makes the last commits durable, and returns whether they are. The destructor of the engine does
 // that as well, but cannot report a failure. A stop may end the checkpoint of a server early, which
@@ -50,15 +67,16 @@ void ChildRun::DropCaches() {
 
 // Reports the database as loaded once a kill in the next phase can no longer lose the last commits
 // of the load. After a settle, or `at_end` of the run, that is now. Otherwise commits of lazy
-// durability get their interval first, and a load without durability is not reported yet.
+// durability get their interval first, and a load without durability is not reported yet. A stop
+// ends the interval, and the commits are made durable at once.
 void ChildRun::ReportLoaded(bool at_end) {
   if (loaded_ || !FindWorkload(plan_.phases.front()).loads) return;
   const bool at_rest = last_kind_ == PhaseKind::kSettle;
   if (!at_rest && !at_end) {
     if (options_.engine.durability == Durability::kNone) return;
-    if (options_.engine.durability == Durability::kLazy) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(options_.engine.lazy_interval_ms));
-    }
+    const std::chrono::milliseconds interval(options_.engine.lazy_interval_ms);
+    const bool lazy = options_.engine.durability == Durability::kLazy;
+    if (lazy && !WaitUnlessStopped(interval, stop_) && !MakeDurable()) return;
   }
   loaded_ = true;
   talk_.report({{"loaded", true}});

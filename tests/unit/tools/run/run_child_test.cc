@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -84,6 +86,7 @@ class RunChildTest : public testing::Test {
   }
 
   static inline bool stop_ = false;
+  static inline std::atomic<int> looks_ = 0;  // for a stop since the load has ended; 0 before
   static inline bool begun_ = false;  // a phase has begun, and did not hit the limit yet
   static inline uint64_t hits_ = 0;
   static inline std::string events_;
@@ -99,6 +102,39 @@ TEST_F(RunChildTest, LazyCommitsThatCannotBeMadeDurableAreAnError) {
   const json run = Run(true);
   ASSERT_TRUE(run.contains("error"));
   EXPECT_EQ(run["error"]["exit_code"], 1);
+}
+
+// A stop waited for the interval, which may be a minute, and a load that was whole is kept.
+TEST_F(RunChildTest, AStopEndsTheWaitForTheLazyCommitsOfALoad) {
+  RunOptions options =
+      ParseRunOptions({"--engine", "btree", "--rows", "1000", "--workload", "ib.i0,ib.vac",
+                       "--lazy-interval", "60000", "--account", "file", "--quiet", "--dir", dir_});
+  options.Resolve();
+  RunPlan plan;
+  plan.phases = options.workloads;
+  plan.label = "test";
+  plan.engine_dir = dir_ + "/db";
+  fs::create_directory(plan.engine_dir);
+  looks_ = 0;
+  bool loaded = false;
+  std::vector<std::string> phases;
+  RunTalk talk;
+  talk.offer = [](const json&) { return false; };
+  talk.await = [] { return json::object(); };
+  talk.report = [&](const json& line) {
+    loaded = loaded || line.contains("loaded");
+    if (!line.contains("phase")) return;
+    phases.push_back(line["phase"]["name"].get<std::string>());
+    looks_ = 1;
+  };
+  const auto start = std::chrono::steady_clock::now();
+  // The stop comes when the run looks for it a second time after the load, which is in the wait.
+  const json run = ExecuteRun(options, plan, [] { return looks_ != 0 && ++looks_ > 2; }, talk);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(50));
+  EXPECT_FALSE(run.contains("error")) << run["error"];
+  EXPECT_EQ(run.value("partial", false), true);
+  EXPECT_EQ(phases, std::vector<std::string>{"ib.i0"});
+  EXPECT_TRUE(loaded);
 }
 
 // The destructor of the engine cannot report a failure, so the run went on as if there was none.
