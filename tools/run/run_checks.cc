@@ -73,13 +73,13 @@ void CheckRowsAreKnown(const RunOptions& options, const std::shared_ptr<const Da
 }
 
 // Throws Error (kUsage) when the workloads are not such that several tasks perform them together
-// once the first one has loaded.
+// once the first one has loaded. RunOptions::Resolve has refused settle.
 void CheckTasks(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
   if (!options.tasks.several()) return;
   bool any = false;
   for (const std::string& name : options.workloads) {
     const WorkloadInfo& info = FindWorkload(name);
-    if (info.only_settles || (info.loads && info.loader == "insert" && !any)) continue;
+    if (info.loads && info.loader == "insert" && !any) continue;
     any = true;
     if (!info.loads && info.make(dataset, options.workload)->runs_in_tasks()) continue;
     throw Error(Error::kUsage,

@@ -375,8 +375,8 @@ json RunProcess::Finish() {
       why = WhatEnded(options_, plan_, status, lines_->phase_under_way(), lines_->phases().size());
     }
   } else if (document.value("partial", false) && !asked && !document.contains("error")) {
-    // Nobody asked this process to stop, so it goes on with the other runs. The error keeps this
-    // run from counting as a whole one.
+    // Nobody asked this process to stop. Without an error the run would pass for one that the user
+    // has ended.
     why =
         "a signal that was sent to its process alone (SIGTERM, SIGINT or SIGHUP) stopped the run "
         "before its end";
