@@ -177,11 +177,11 @@ class Runs {
   void KeepRecord(Function write) {
     try {
       write();
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
       document_["notes"].push_back(
           fmt::format("the record of the database could not be written ({}): a later --reuse will "
                       "refuse the database or count its rows first",
-                      e.what()));
+                      ErrorJson(e)["sentence"].get<std::string>()));
     }
   }
 
@@ -368,8 +368,8 @@ void RepeatWithLessCache(RunOptions* options, DatabaseDir* dir,
       if (!LowerMostCache(options, document)) return;
       PutBack(*options, dir);
       execute();
-    } catch (const Error& e) {
-      why = e.what();
+    } catch (const std::exception& e) {
+      why = ErrorJson(e)["sentence"].get<std::string>();
     }
     const bool none = (*document)["runs"].empty();
     if (why.empty() && !none) continue;
