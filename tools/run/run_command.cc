@@ -380,11 +380,13 @@ void RepeatWithLessCache(RunOptions* options, DatabaseDir* dir,
   }
 }
 
-int ExitCode(const json& document) {
+// A run that was to record a trace and did not has failed: a script would go on without the trace.
+int ExitCode(const json& document, bool recorded) {
   for (const json& run : document["runs"]) {
     if (run.contains("error")) return run["error"]["exit_code"];
   }
-  return document.value("partial", false) ? 130 : 0;
+  if (document.value("partial", false)) return 130;
+  return recorded ? 0 : 1;
 }
 
 // Returns the results document before the first run: the command, the options and the version of
@@ -555,6 +557,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
     unwritten = error;
   }
   std::string sentence = UnrecordedText(options, document);
+  const bool recorded = sentence.empty();
   for (const json& run : document["runs"]) {
     if (run.contains("error")) {
       sentence = run["error"]["sentence"].get<std::string>();
@@ -563,7 +566,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   }
   if (!sentence.empty()) fmt::print(stderr, "testbed: {}\n", sentence);
   if (unwritten) throw Error(*unwritten);
-  return ExitCode(document);
+  return ExitCode(document, recorded);
 }
 
 }  // namespace testbed

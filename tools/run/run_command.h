@@ -18,9 +18,9 @@ nlohmann::json ExecuteRuns(const RunOptions& options, const std::vector<std::str
                            LiveView* live = nullptr);
 
 // Resolves the options, executes the runs, prints the report on standard output and writes the
-// files of --json and --csv. Returns the exit code: 0; 1 when a run failed; 2 when a run found its
-// options or the machine wrong; 130 when the user interrupted the runs. Throws Error as ExecuteRuns
-// does, and when a file cannot be written.
+// files of --json and --csv. Returns the exit code: 0; 1 when a run failed or had no operation for
+// --record; 2 when a run found its options or the machine wrong; 130 when the user interrupted the
+// runs. Throws Error as ExecuteRuns does, and when a file cannot be written.
 int RunCommand(RunOptions options, const std::vector<std::string>& command_line);
 
 }  // namespace testbed
