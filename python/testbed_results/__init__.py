@@ -216,6 +216,8 @@ def _rows_of(document, table):
                 continue
             for operation in phase.get("operations") or [None]:
                 yield _row(*place, operation=operation)
+        if table == "results" and not run["phases"]:
+            yield _row(columns, document, run, run_index)  # it tells the error of the run
 
 
 def _table(paths, table):

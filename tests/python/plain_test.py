@@ -210,6 +210,21 @@ class PlainTest(unittest.TestCase):
         self.assertAlmostEqual(data + log, sum(phase["database_bytes"] for phase in after) / 2)
         self.assertAlmostEqual(log, sum(phase["log_file_bytes"] for phase in after) / 2)
 
+    def test_a_run_without_a_phase_is_a_row(self):
+        document = json.loads(self.file.read_text(encoding="utf-8"))
+        document["runs"].append({"threads": 7, "repeat": 0, "phases": [], "partial": True,
+                                 "error": {"sentence": "the disk is gone", "exit_code": 2}})
+        file = self.directory / "failed.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+        for table in ("results", "series"):
+            found, before = tr.rows(file, table), len(tr.rows(self.file, table))
+            self.assertEqual(len(found), before + (table == "results"))
+        failed = tr.rows(file)[-1]
+        file.unlink()
+        self.assertEqual((failed["error_sentence"], failed["threads"], failed["engine"]), ("the disk is gone", 7, "btree"))
+        for name in ("phase_index", "phase", "kind", "count", "phase_own_reads", "phase_other_programs_reads"):
+            self.assertIsNone(failed[name], name)
+
     def test_failed_runs_of_an_experiment_are_rows(self):
         results = self.directory / "e"
         for folder in ("cells", "loads", "failed"):

@@ -16,7 +16,7 @@ using nlohmann::json;
 using RowUse = std::function<void(const std::vector<json>&)>;
 
 // The parts of the document that a row is made from. `operation` and `second` are null in rows
-// without one.
+// without one, and `phase` is JSON's null.
 struct RowSource {
   const json& document;
   const json& run;
@@ -298,12 +298,13 @@ json CellOf(const PreparedColumn& column, const RowSource& s, const json* cause)
     case ColumnOf::kRunIndex:
       return s.run_index;
     case ColumnOf::kPhaseIndex:
-      return s.phase_index;
+      return s.phase.is_null() ? json() : json(s.phase_index);
     case ColumnOf::kOwn:
+      if (s.phase.is_null()) return {};
       return OfDeviceIo(OwnDeviceIo(s.phase.at("account")), column.at.to_string());
     case ColumnOf::kOtherPrograms:
       // Only the kernel account, which lists these threads, tells the IO of other programs.
-      if (!s.phase.at("account").contains("other_threads")) return {};
+      if (s.phase.is_null() || !s.phase.at("account").contains("other_threads")) return {};
       return OfDeviceIo(OtherProgramsIo(s.phase.at("account")), column.at.to_string());
   }
   return {};
@@ -385,6 +386,7 @@ void ForEachRow(const RowTable& table, const json& document, const RowUse& use) 
     for (const json& phase : run.at("phases")) {
       UsePhase(table.per, columns, {document, run, phase, run_index, phase_index++}, use);
     }
+    if (phase_index == 0) UsePhase(table.per, columns, {document, run, none, run_index}, use);
     ++run_index;
   }
 }

@@ -53,7 +53,8 @@ struct RowTable {
 const RowTable& RunRows();
 // "results": a row for each run, phase and operation. Rows of one phase differ in "operation" and
 // its figures; columns that begin with "phase_" are of the whole phase and repeated in each of
-// them. A phase without operations has one row.
+// them. A phase without operations has one row, and so has a run that ended before its first phase
+// did, which tells its error.
 const RowTable& ResultRows();
 // "series": a row for each second of each phase.
 const RowTable& SeriesRows();

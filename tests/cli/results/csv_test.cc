@@ -158,5 +158,36 @@ TEST_F(CsvTest, RowsTellThatTheirRunFailed) {
   }
 }
 
+// A run that failed before its first phase had ended was in no row.
+TEST_F(CsvTest, ARunWithoutAPhaseHasARow) {
+  ASSERT_EQ(Run("--engine null --ram 64M --rows 500 --operations 100 --threads 2 --account off "
+                "--quiet --json run.json")
+                .code,
+            0);
+  json document = Json("run.json");
+  const size_t rows = ParseCsv(Run("report run.json --csv").out).size();
+  const size_t seconds = ParseCsv(Run("report run.json --csv-series").out).size();
+  document["runs"].push_back({{"threads", 3},
+                              {"repeat", 1},
+                              {"phases", json::array()},
+                              {"partial", true},
+                              {"error", {{"sentence", "the disk is gone"}, {"exit_code", 2}}}});
+  std::ofstream(directory_ / "run.json") << document;
+  const CommandResult result = Run("report run.json --csv");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::vector<Record> records = ParseCsv(result.out);
+  ASSERT_EQ(records.size(), rows + 1);
+  const Record& failed = records.back();
+  EXPECT_EQ(failed.at("error_sentence"), "the disk is gone");
+  EXPECT_EQ(failed.at("run"), std::to_string(document["runs"].size() - 1));
+  EXPECT_EQ(failed.at("threads"), "3");
+  EXPECT_EQ(failed.at("option_rows"), "500");
+  for (const char* of_phase : {"phase_index", "phase", "kind", "count", "phase_seconds",
+                               "phase_own_reads", "phase_other_programs_reads"}) {
+    EXPECT_EQ(failed.at(of_phase), "") << of_phase;
+  }
+  EXPECT_EQ(ParseCsv(Run("report run.json --csv-series").out).size(), seconds);
+}
+
 }  // namespace
 }  // namespace testbed
