@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -161,6 +162,34 @@ TEST_F(KilledParentTest, AStopOfARehearsalIsAStop) {
       "--seconds 60 --account file --quiet");
   ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Processes().size() >= 2; }));
   StopAndExpectNothing(process);
+}
+
+// A run tries the engine's options in the directory of --dir. What a kill left of that made the
+// directory a foreign one, and --fresh said that it was not testbed's.
+TEST_F(KilledParentTest, WhatATryOfTheOptionsLeftInTheDirectoryIsRemoved) {
+  const std::string run =
+      "--engine btree --dir d --rows 100 --workload insert --threads 1 --account off --quiet";
+  const fs::path left = directory_ / "d/testbed-0123456789abcdef.tmp";
+  const auto leave = [&left] {
+    fs::create_directories(left / "db");
+    fs::permissions(left, fs::perms::owner_all);
+    std::ofstream(left / "testbed.json") << R"({"schema": "testbed-database/1", "loaded": false})";
+  };
+  leave();
+  const CommandResult first = Run(run);
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_FALSE(fs::exists(left));
+  leave();
+  const CommandResult fresh = Run(run + " --fresh");
+  EXPECT_EQ(fresh.code, 0) << fresh.err;
+  EXPECT_THAT(fresh.err, Not(HasSubstr("stays")));
+  EXPECT_FALSE(fs::exists(left));
+  // Beside files of the user nothing is removed.
+  fs::create_directory(directory_ / "theirs");
+  std::ofstream(directory_ / "theirs/photo") << "x";
+  fs::rename(directory_ / "d", directory_ / "theirs/testbed-0123456789abcdef.tmp");
+  ExpectRefused(Run("--engine btree --dir theirs --rows 100 --workload insert"), "is not empty");
+  EXPECT_TRUE(fs::exists(directory_ / "theirs/testbed-0123456789abcdef.tmp/testbed.json"));
 }
 
 // The report of a run told of the cgroup of another one, as if it were a matter of its own.

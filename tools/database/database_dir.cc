@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -51,6 +52,14 @@ void CheckWritable(const fs::path& path) {
                     "write to",
                     path.string(), errno == EROFS ? "read-only file system" : "no permission"));
   }
+}
+
+// Removes what runs left behind that were killed when they tried the engine's options in `dir`
+// (TryEngineOptions), where they had made nothing else yet.
+void RemoveTriedDatabases(const std::string& dir) {
+  const std::vector<std::string> names = NamesIn(dir);
+  const bool all = std::all_of(names.begin(), names.end(), IsTemporaryName);
+  if (all && !names.empty()) TemporaryDatabase::CleanLeftovers(dir);
 }
 
 // Returns the size and hash of a file's contents; null when `path` is empty. Throws Error (kUsage),
@@ -162,8 +171,9 @@ DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(o
 
 // Throws Error (kUsage) unless a database may be made in path_.
 void DatabaseDir::CheckNew() const {
-  if (!fs::is_directory(path_) || HoldsNoDatabaseYet(path_))
-    return;  // CheckWritable refuses a path that is a file
+  if (!fs::is_directory(path_)) return;  // CheckWritable refuses a path that is a file
+  RemoveTriedDatabases(path_);
+  if (HoldsNoDatabaseYet(path_)) return;
   if (!ReadRecord(path_)) {
     throw Error(Error::kUsage,
                 fmt::format("--dir {} is not empty and not a database of testbed, which leaves {} "
@@ -334,6 +344,7 @@ void DatabaseDir::Remove() {
     RemoveUnfinishedRecords(lock_.held_path());
     return;
   }
+  TemporaryDatabase::CleanLeftovers(path_);  // of runs that were killed in TryEngineOptions
   const std::vector<std::string> left = RemoveDatabase(lock_.held_path(), path_);
   if (!left.empty() && !told_what_stays_) {
     fmt::print(stderr, "testbed: {} in --dir {} is not testbed's and stays\n", SomeNames(left),

@@ -5,10 +5,10 @@
 // seed, ...) and the files that tables are in, so that a run with --reuse can check that the
 // database is the one it expects, and whole. DIR/db holds the engine's own files
 // (database_files.h). A directory without a record is used only when it is empty, or holds nothing
-// but a record that a crash left unfinished (UnfinishedRecords). Files that testbed did not make
-// are never written or removed. Root makes no database where another user could replace it
-// (device/os/foreign_directory.h). Without --dir the directory is a temporary one
-// (temporary_dir.h).
+// but a record that a crash left unfinished (UnfinishedRecords), or nothing but temporary databases
+// of killed runs. Files that testbed did not make are never written or removed. Root makes no
+// database where another user could replace it (device/os/foreign_directory.h). Without --dir the
+// directory is a temporary one (temporary_dir.h).
 //
 //   DatabaseDir dir(options);          // throws when --dir, --fresh and --reuse do not fit
 //   dir.Prepare();                     // an empty database directory, recorded as not loaded
@@ -46,7 +46,8 @@ class DatabaseDir {
  public:
   // Checks the directory against the options (--fresh, --reuse), and locks an existing one. Throws
   // Error (kUsage), and with --reuse Error (kCorruption) when a file is missing that the record
-  // names, before anything is created, written or removed. `options` must outlive the object.
+  // names, before anything is created, written or removed, but for temporary databases of killed
+  // runs, where there is nothing else. `options` must outlive the object.
   explicit DatabaseDir(const RunOptions& options);
   DatabaseDir(const DatabaseDir&) = delete;
   DatabaseDir& operator=(const DatabaseDir&) = delete;
