@@ -9,6 +9,7 @@
 
 #include "device/error.h"
 #include "device/file/file.h"
+#include "engines/elsewhere.h"
 #include "tools/command/command_words.h"
 #include "tools/rate/rate_options.h"
 #include "workloads/dataset.h"
@@ -113,6 +114,67 @@ void CheckInterval(const RunOptions& options, const std::vector<std::string>& wo
               "lazy, or leave --lazy-interval out");
 }
 
+// Throws Error (kUsage) when --fresh has no database to remove: neither in a directory that the
+// user named, nor on a server that runs already.
+void CheckFresh(const RunOptions& options) {
+  if (!options.fresh || !options.dir.empty()) return;
+  if (WorksElsewhere(options.engine_name, options.engine)) return;
+  throw Error(Error::kUsage,
+              "--fresh removes the database in --dir, and without --dir the run makes a new "
+              "directory; give --dir, or leave --fresh out");
+}
+
+// Returns whether `has`, which is called with the workload and the number of each phase that the
+// run measures, is true of all of them. Phases are numbered as those of RunOptions::OwnSeconds.
+template <typename Has>
+bool EachMeasured(const RunOptions& options, Has has) {
+  size_t next = 0;
+  for (const std::string& name : options.workloads) {
+    const WorkloadInfo& info = FindWorkload(name);
+    if (info.loads) continue;
+    const size_t phase = next++;
+    if (!info.only_settles && !has(info, phase)) return false;
+  }
+  return true;
+}
+
+// Returns those of --seconds, --operations and --rate that no phase takes, because --workload gives
+// a length or a rate to each one that is measured. Trials of --cache-pct auto take --seconds, loads
+// take --rate, and a workload that ends by itself takes --operations.
+std::vector<std::string> TakenByNoPhase(const RunOptions& options) {
+  std::vector<std::string> untaken;
+  const auto has_length = [&](const WorkloadInfo&, size_t phase) {
+    return options.OwnSeconds(phase) > 0;
+  };
+  const auto has_rate = [&](const WorkloadInfo&, size_t phase) {
+    return options.OwnRate(phase) > 0;
+  };
+  if (!options.phase_seconds.empty()) {
+    const auto dataset = std::make_shared<const Dataset>(options.data);
+    const auto has_end = [&](const WorkloadInfo& info, size_t phase) {
+      return has_length(info, phase) || info.make(dataset, options.workload)->operations() != 0;
+    };
+    if (!options.cache_auto && EachMeasured(options, has_end)) untaken.push_back("--seconds");
+    if (EachMeasured(options, has_length)) untaken.push_back("--operations");
+  }
+  const bool loads = std::any_of(options.workloads.begin(), options.workloads.end(),
+                                 [](const std::string& name) { return FindWorkload(name).loads; });
+  if (!options.phase_rates.empty() && !loads && EachMeasured(options, has_rate)) {
+    untaken.push_back("--rate");
+  }
+  return untaken;
+}
+
+void CheckTakenByPhases(const RunOptions& options, const std::vector<std::string>& words) {
+  for (const std::string& option : TakenByNoPhase(options)) {
+    if (!Gives(words, option)) continue;
+    throw Error(Error::kUsage,
+                fmt::format("{0} is for phases without {1} of their own, and --workload has none; "
+                            "leave {0} out",
+                            option, option == "--rate" ? "a rate" : "a length"));
+  }
+}
+
 // Two options of a run that decide the same thing. The winner overrides the loser.
 struct Rivals {
   const char *winner, *loser, *decide;
@@ -120,6 +182,7 @@ struct Rivals {
 constexpr Rivals kRivals[] = {
     {"--cache-size", "--cache-pct", "the size of the engine's cache"},
     {"--rows", "--db-ratio", "how many rows there are"},
+    {"--keys", "--db-ratio", "how many rows there are"},
     {"--verify-every", "--verify", "how many answers are checked"},
     {"--keys", "--key-size", "how long the keys are"},
 };
@@ -155,6 +218,8 @@ void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string
   CheckDrawn(options, words);
   CheckAdvice(options);
   CheckInterval(options, words);
+  CheckFresh(options);
+  CheckTakenByPhases(options, words);
   CheckRivals(words);
 }
 
@@ -162,7 +227,7 @@ std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words) {
   constexpr std::array kOfDraws = {"--distribution", "--zipf-theta", "--hot-fraction",
                                    "--hot-probability"};
   std::vector<std::string> deciding, left = words;
-  for (const char* option : {"--workload", "--mix", "--rate", "--find-rate"}) {
+  for (const char* option : {"--workload", "--mix", "--rate", "--find-rate", "--cache-pct"}) {
     if (!Gives(words, option)) continue;
     deciding.insert(deciding.end(), {option, ValueGiven(words, option)});
   }
@@ -173,6 +238,7 @@ std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words) {
     options.data.rows = 1000;        // any number of rows will do
     options.workload.extra.clear();  // it may name a file, which a printed command does not open
     if (!IsOpenLoop(options)) left = WithoutOption(left, "--arrivals");
+    for (const std::string& option : TakenByNoPhase(options)) left = WithoutOption(left, option);
     if (Gives(words, "--hit-ratio") && NoneUses(options, ReadsAbsentRows)) {
       left = WithoutOption(left, "--hit-ratio");
     }

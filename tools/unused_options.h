@@ -18,14 +18,15 @@ namespace testbed {
 // line, give one without use: --zipf-theta, --hot-fraction or --hot-probability with another
 // --distribution, --distribution for workloads that draw no rows by it, --hit-ratio for workloads
 // without point reads, --arrivals exponential without a rate, --mmap-advice without mapped files,
-// --file-advice with direct IO, --lazy-interval with --durability sync, or one of two options that
-// decide the same (CheckRivals). The options are resolved. Creates nothing.
+// --file-advice with direct IO, --lazy-interval with --durability sync, --fresh without --dir,
+// --seconds, --operations or --rate where each phase has a length or a rate of its own, or one of
+// two options that decide the same (CheckRivals). The options are resolved. Creates nothing.
 void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string>& words);
 
 // Throws Error (kUsage), which names both, when `words` give two options that decide the same, so
-// that one of them would change nothing: --cache-size and --cache-pct, --rows and --db-ratio,
-// --verify-every and --verify, --keys and --key-size. In the words of a sweep, an option may have a
-// list.
+// that one of them would change nothing: --cache-size and --cache-pct, --rows or --keys and
+// --db-ratio, --verify-every and --verify, --keys and --key-size. In the words of a sweep, an
+// option may have a list.
 void CheckRivals(const std::vector<std::string>& words);
 // Returns what the option `winner` decides in the place of `loser`, such as "the size of the
 // engine's cache"; "" when the two are no such pair. Names are without dashes.
@@ -36,8 +37,8 @@ std::vector<std::string> WithoutRivals(const std::vector<std::string>& words);
 
 // Returns the words of a command without the options that its workloads have no use for, whatever
 // the engine: --distribution and its shape where none draws rows, --hit-ratio where none has point
-// reads, and --arrivals in a closed loop. The options stay when this version lacks one of the
-// workloads.
+// reads, --arrivals in a closed loop, and --seconds, --operations and --rate where each phase has a
+// length or a rate of its own. The options stay when this version lacks one of the workloads.
 std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words);
 
 }  // namespace testbed

@@ -125,6 +125,35 @@ TEST_F(UnusedOptionsTest, AnIntervalIsOfLazyCommits) {
   ExpectUsed({"--lazy-interval", "50", "--durability", "none"});
 }
 
+TEST_F(UnusedOptionsTest, FreshRemovesTheDatabaseOfADirectory) {
+  ExpectRefused(Run("--engine btree --ram 64M --rows 1000 --fresh"),
+                "--fresh removes the database in --dir, and without --dir the run makes a new "
+                "directory; give --dir, or leave --fresh out");
+  EXPECT_TRUE(DirectoryIsEmpty());
+  ExpectUsed({"--fresh", "--dir", "d"});
+}
+
+TEST_F(UnusedOptionsTest, LengthsAndRatesAreOfPhasesWithoutTheirOwn) {
+  const std::string none = " is for phases without a length of their own, and --workload has none";
+  const std::string all = " --workload 'insert,point-read 5s,ycsb-c 1s @ 100,settle'";
+  ExpectUnused("--seconds 9" + all, "--seconds" + none + "; leave --seconds out");
+  ExpectUnused("--operations=9" + all, "--operations" + none);
+  ExpectUnused("--seconds 9 --workload 'linkbench-load,linkbench 5s,linkbench-check'",
+               "--seconds" + none);
+  ExpectUsed({"--operations", "9", "--workload", "linkbench-load,linkbench 5s,linkbench-check"});
+  for (const char* option : {"--seconds", "--operations"}) {
+    for (const char* some : {"insert,point-read 5s,ycsb-c", "insert,settle,point-read", "insert",
+                             "linkbench-load,linkbench-check", "insert,ycsb-c @ 9"}) {
+      ExpectUsed({option, "9", "--workload", some});
+    }
+  }
+  ExpectUsed({"--cache-pct", "auto", "--seconds", "9", "--workload", "insert,point-read 5s"});
+  ExpectUsed({"--rate", "9", "--workload", "insert,point-read 5s @ 5"});  // the load keeps to it
+  ExpectRefused(Run(std::string(kSmall) + "--reuse --rate 9 --workload 'point-read @ 5,settle'"),
+                "--rate is for phases without a rate of their own, and --workload has none");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 // A sweep over an option that another one overrides compared cells that were one and the same.
 TEST_F(UnusedOptionsTest, OfTwoOptionsThatDecideTheSameOneIsRefused) {
   ExpectUnused("--cache-size 16M --cache-pct 20",
@@ -143,6 +172,8 @@ TEST_F(UnusedOptionsTest, OfTwoOptionsThatDecideTheSameOneIsRefused) {
   std::ofstream(directory_ / "keys") << "a\nb\n";
   ExpectRefused(Run("--engine null --ram 64M --keys keys --key-size 32"),
                 "--keys and --key-size both decide how long the keys are");
+  ExpectRefused(Run("--engine null --ram 64M --keys keys --db-ratio 2"),
+                "--keys and --db-ratio both decide how many rows there are");
 }
 
 TEST_F(UnusedOptionsTest, ACommandIsRidOfTheOptionsThatLose) {
@@ -171,6 +202,11 @@ TEST_F(UnusedOptionsTest, ACommandIsRidOfWhatItsWorkloadsRefuse) {
   EXPECT_EQ(WithoutUndrawn(paced), paced);
   const std::vector<std::string> own = with({"--workload", "insert,point-read 5s @ 100"});
   EXPECT_EQ(WithoutUndrawn(own), own);
+  const auto timed = [](const char* share) -> std::vector<std::string> {
+    return {"--workload", "insert,point-read 5s", "--cache-pct", share, "--seconds", "9"};
+  };
+  EXPECT_EQ(WithoutUndrawn(timed("20")).size(), 4u) << "--seconds and its value";
+  EXPECT_EQ(WithoutUndrawn(timed("auto")), timed("auto")) << "the trials take it";
   const std::vector<std::string> newer = with({"--workload", "point-write @ 9"});
   EXPECT_EQ(WithoutUndrawn(newer), newer) << "of another version";
 }
