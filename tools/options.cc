@@ -360,8 +360,9 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
       });
   app.add_flag(
       "--drop-caches", o.drop_caches,
-      "Drop the database's pages from the page cache before each measured phase and its warm-up "
-      "(--warmup 0: it is cold); an engine that maps its files is opened anew, its cache empty");
+      "Drop the database's pages from the page cache before each measured phase, its warm-up, and "
+      "its trials or steps of a search (without these it is cold); an engine that maps its files "
+      "is opened anew, its cache empty");
   app.add_flag("--readahead-model", o.readahead_model,
                "Also report what a Linux kernel of 2014 would have read from the device for the "
                "same file reads (docs/accounting.md)");
