@@ -378,7 +378,30 @@ Table DatabaseTable(const json& document) {
   return table;
 }
 
-// Shows the shares that --cache-pct auto tried, in rising order, and marks the chosen one.
+// Adds the shares that a search has tried, in rising order, and marks the chosen one.
+void AddTrials(const json& tuning, const std::string& which, Table* table) {
+  std::map<double, double> predicted;
+  for (const json& point : tuning.value("/prediction/curve"_json_pointer, json::array())) {
+    predicted[point.at("cache_pct")] = point.at("rate");
+  }
+  std::vector<json> trials = tuning.at("trials");
+  std::sort(trials.begin(), trials.end(), [](const json& a, const json& b) {
+    return a.at("cache_pct").get<double>() < b.at("cache_pct").get<double>();
+  });
+  for (const json& trial : trials) {
+    const double share = trial.at("cache_pct");
+    const auto curve = predicted.find(share);
+    std::string name = fmt::format("{} %, {}", Short(share), which);
+    if (share == tuning.at("chosen_pct").get<double>()) name += " (chosen)";
+    table->Row({name, Count(trial.at("times")), Short(trial.at("rate")),
+                curve == predicted.end() ? "-" : Short(curve->second),
+                Short(Number(trial, "/engine_misses_per_operation")),
+                Short(Number(trial, "/device_reads_per_operation")),
+                Short(trial.at("cpu_us_per_operation")), Size(Number(trial, "/other_bytes"))});
+  }
+}
+
+// Shows the shares that --cache-pct auto tried, by workload where it searched for several.
 Table TuningTable(const json& document) {
   Table table("Shares of the memory that --cache-pct auto tried",
               {"cache", "times", "ops/s", "predicted", "engine misses/op", "device reads/op",
@@ -386,27 +409,14 @@ Table TuningTable(const json& document) {
   table.Wide({"neither cache"});
   for (const json& run : document.at("runs")) {
     if (!run.contains("cache_tuning")) continue;
-    const json& tuning = run.at("cache_tuning");
-    std::map<double, double> predicted;
-    for (const json& point : tuning.value("/prediction/curve"_json_pointer, json::array())) {
-      predicted[point.at("cache_pct")] = point.at("rate");
-    }
-    std::vector<json> trials = tuning.at("trials");
-    std::sort(trials.begin(), trials.end(), [](const json& a, const json& b) {
-      return a.at("cache_pct").get<double>() < b.at("cache_pct").get<double>();
-    });
-    for (const json& trial : trials) {
-      const double share = trial.at("cache_pct");
-      const auto curve = predicted.find(share);
-      std::string name =
-          fmt::format("{} %, {} thr{}", Short(share), run.at("threads").get<int>(), WhichRun(run));
-      if (share == tuning.at("chosen_pct").get<double>()) name += " (chosen)";
-      table.Row({name, Count(trial.at("times")), Short(trial.at("rate")),
-                 curve == predicted.end() ? "-" : Short(curve->second),
-                 Short(Number(trial, "/engine_misses_per_operation")),
-                 Short(Number(trial, "/device_reads_per_operation")),
-                 Short(trial.at("cpu_us_per_operation")), Size(Number(trial, "/other_bytes"))});
-    }
+    const json earlier = run.value("earlier_cache_tunings", json::array());
+    const std::string which = fmt::format("{} thr{}", run.at("threads").get<int>(), WhichRun(run));
+    const auto of_workload = [&earlier](const json& tuning) {
+      return earlier.empty() ? "" : ", " + tuning.value("name", std::string());
+    };
+    for (const json& tuning : earlier) AddTrials(tuning, which + of_workload(tuning), &table);
+    const json& last = run.at("cache_tuning");
+    AddTrials(last, which + of_workload(last), &table);
   }
   return table;
 }

@@ -288,7 +288,8 @@ json ReadaheadJson(const Readahead2014& readahead) {
 
 json TuningJson(const CacheTuning& tuning) {
   const auto told = [](bool known, double figure) { return known ? json(figure) : json(); };
-  json j = {{"start_pct", tuning.start_pct},
+  json j = {{"name", tuning.workload},
+            {"start_pct", tuning.start_pct},
             {"chosen_pct", tuning.chosen_pct},
             {"trials", json::array()}};
   for (const CacheTrial& trial : tuning.trials) {
@@ -364,7 +365,11 @@ json RunJson(const RunRecord& run) {
                    {"version", run.engine->version},
                    {"effective", run.engine->effective}};
   }
-  if (run.cache_tuning) j["cache_tuning"] = TuningJson(*run.cache_tuning);
+  for (const CacheTuning& tuning : run.cache_tunings) {
+    const bool last = &tuning == &run.cache_tunings.back();
+    if (last) j["cache_tuning"] = TuningJson(tuning);
+    if (!last) j["earlier_cache_tunings"].push_back(TuningJson(tuning));
+  }
   for (const FoundRate& found : run.found_rates) j["find_rate"].push_back(found.ToJson());
   if (run.database_size) {
     j["database"] = {{"bytes", run.database_size->total()},

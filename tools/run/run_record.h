@@ -107,9 +107,9 @@ struct EngineInUse {
   std::map<std::string, std::string> effective;  // settings as the engine reports them
 };
 
-// The trials of --cache-pct auto for the last workload that had a search, and the share that it
-// chose for that workload.
+// The trials of --cache-pct auto for a workload, and the share that it chose for that workload.
 struct CacheTuning {
+  std::string workload;
   double start_pct = 0, chosen_pct = 0;
   std::vector<CacheTrial> trials;
   nlohmann::json prediction;  // null when none was made
@@ -127,7 +127,7 @@ struct RunRecord {
   int repeat = 0;
   std::optional<RunAccounting> accounting;
   std::optional<EngineInUse> engine;
-  std::optional<CacheTuning> cache_tuning;
+  std::vector<CacheTuning> cache_tunings;  // one for each workload that had a search, in order
   std::vector<FoundRate> found_rates;  // by --find-rate, one for each workload that does not load
   std::optional<DiskSize> database_size;
   std::optional<uint64_t> database_rows;   // its rows; known only with database_size

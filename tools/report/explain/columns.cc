@@ -269,7 +269,7 @@ const std::vector<ColumnMeaning> kMeanings = {
      "a run on the database stored values of other sizes, or erased rows of several sizes."},
     {kTuning, "cache",
      "The share of --ram that the engine's cache had, the clients and, from the second on, the "
-     "load (load 2) and the run on it (#2)."},
+     "load (load 2) and the run on it (#2), and the workload where several had a search."},
     {kTuning, "times", "How often that share was measured."},
     {kTuning, "ops/s", "Mean rate with it."},
     {kTuning, "predicted", "The rate that the model of both caches predicts."},

@@ -172,8 +172,9 @@ void ChildRun::TuneCache(const std::string& name, WorkloadOptions* drawn) {
   double best = options_.cache_pct;
   const std::vector<CacheTrial> trials = ClimbShare(search, &best);
   if (stop_()) return;
-  record_.cache_tuning = {options_.cache_pct, best, trials,
-                          search.predict ? search.predict(trials).ToJson() : nlohmann::json()};
+  record_.cache_tunings.push_back(
+      CacheTuning{name, options_.cache_pct, best, trials,
+                  search.predict ? search.predict(trials).ToJson() : nlohmann::json()});
   // Both caches must come to rest at the chosen share before the workload is measured. The search
   // is cleared first, because its prediction holds data on each page, in memory that the page cache
   // would otherwise use.

@@ -172,6 +172,15 @@ TEST(RunTablesTest, OfATrialOfACacheAFigureThatWasNotCountedIsNotShown) {
   document["runs"][0]["load"] = 1;
   EXPECT_THAT(TextOf(document, "Shares of the memory that --cache-pct auto tried"),
               HasSubstr("\n  40.0 %, 8 thr load 2 (chosen) "));
+  json other = document["runs"][0]["cache_tuning"];
+  other.update({{"name", "mixed"}, {"chosen_pct", 70.0}});
+  document["runs"][0]["cache_tuning"]["name"] = "point-read";
+  document["runs"][0]["earlier_cache_tunings"].push_back(other);
+  const std::string both = TextOf(document, "Shares of the memory that --cache-pct auto tried");
+  const size_t mixed = both.find("\n  40.0 %, 8 thr load 2, mixed ");
+  ASSERT_NE(mixed, std::string::npos) << both;
+  EXPECT_NE(both.find("\n  40.0 %, 8 thr load 2, point-read (chosen) ", mixed), std::string::npos)
+      << both;
 }
 
 TEST(RunTablesTest, OfTheMemoryAFigureThatIsNotKnownIsNotShown) {

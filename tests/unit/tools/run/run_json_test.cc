@@ -89,8 +89,9 @@ RunRecord FullRun() {
   RunRecord run{.threads = 3, .repeat = 1};
   run.accounting = RunAccounting{.depth = "device", .grade = {'A', {}}, .in_kernel = true};
   run.engine = EngineInUse{"btree", "1", {{"page", "4096"}}};
-  run.cache_tuning =
-      CacheTuning{20, 40, {{.cache_pct = 20, .measured = {.rate = 5}}}, json{{"curve", {}}}};
+  run.cache_tunings.push_back(CacheTuning{"mixed", 20, 30, {}, json()});
+  const CacheTrial trial{.cache_pct = 20, .measured = {.rate = 5}};
+  run.cache_tunings.push_back(CacheTuning{"point-read", 20, 40, {trial}, json{{"curve", {}}}});
   FoundRate& found = run.found_rates.emplace_back();
   found.limit = {.operation = "update", .share = 0.99, .limit_ns = 5'000'000};
   found.rate = 4;
@@ -325,7 +326,7 @@ TEST(RunJsonTest, OfASecondTheReadsOfOtherProgramsAreKnown) {
 // They were 0: sqlite counts no pages that it reads in place, and a container may show no device.
 TEST(RunJsonTest, OfATrialAFigureThatWasNotCountedIsNull) {
   RunRecord run = FullRun();
-  std::vector<CacheTrial>& trials = run.cache_tuning->trials;
+  std::vector<CacheTrial>& trials = run.cache_tunings.back().trials;
   trials.push_back(trials[0]);
   trials[1].knows_misses = trials[1].knows_device = trials[1].knows_memory = false;
   const json j = RunJson(run)["cache_tuning"]["trials"];
@@ -335,6 +336,20 @@ TEST(RunJsonTest, OfATrialAFigureThatWasNotCountedIsNull) {
     EXPECT_TRUE(j[1].at(figure).is_null()) << figure;
   }
   EXPECT_EQ(j[1]["rate"], 5);
+}
+
+// The searches of all workloads but the last were lost.
+TEST(RunJsonTest, EachWorkloadHasTheSearchOfItsShare) {
+  RunRecord run = FullRun();
+  const json j = RunJson(run);
+  EXPECT_EQ(j["cache_tuning"]["name"], "point-read");
+  EXPECT_EQ(j["cache_tuning"]["chosen_pct"], 40);
+  ASSERT_EQ(j["earlier_cache_tunings"].size(), 1u);
+  EXPECT_EQ(j["earlier_cache_tunings"][0]["name"], "mixed");
+  EXPECT_EQ(j["earlier_cache_tunings"][0]["chosen_pct"], 30);
+  run.cache_tunings.pop_back();
+  EXPECT_EQ(RunJson(run)["cache_tuning"]["name"], "mixed");
+  EXPECT_FALSE(RunJson(run).contains("earlier_cache_tunings"));
 }
 
 // They were among them, so that a neighbour on the disk decided which share --cache-pct auto chose.
