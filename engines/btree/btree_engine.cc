@@ -100,9 +100,6 @@ class BtreeSession : public Session {
   }
 
   void Erase(TableId table, std::string_view key) override {
-    store_->SessionTable(table);
-    if (key.size() > btree::MaxKeySize(store_->options().page_size))
-      return;  // no row has such a key
     Write({true, table, key, {}});
   }
 
@@ -186,9 +183,11 @@ class BtreeSession : public Session {
 
   void Write(const RowWrite& row) {
     store_->SessionTable(row.table);
+    if (failed_) throw FailedBefore("btree");
+    // Such a row is an erase, which has no row to erase.
+    if (row.key.size() > btree::MaxKeySize(store_->options().page_size)) return;
     ++state_.epoch;
     if (!in_transaction_) return client_.Commit({&row, 1});
-    if (failed_) throw FailedBefore("btree");
     try {
       state_.writes.Set(row.table, row.key, row.erase, row.value);
     } catch (...) {

@@ -77,7 +77,6 @@ void FractalSession::Put(TableId table, std::string_view key, std::string_view v
 }
 
 void FractalSession::Erase(TableId table, std::string_view key) {
-  if (key.size() > kMaxKeySize) return;  // no row has so long a key
   Write({true, table, key, {}});
 }
 
@@ -91,12 +90,13 @@ Tree* FractalSession::Table(TableId table) const {
 
 void FractalSession::Write(const RowWrite& row) {
   Table(row.table);
+  if (failed_) throw FailedBefore("fractal");
+  if (row.key.size() > kMaxKeySize) return;  // an erase, which has no row to erase
   ++state_.epoch;
   if (!in_transaction_) {
     client_.Commit({&row, 1});
     return;
   }
-  if (failed_) throw FailedBefore("fractal");
   const uint64_t most = store_->options().transaction_bytes;
   if (written_ + kMessageOverhead + row.key.size() + row.value.size() > most) {
     throw Error(Error::kUsage, "a transaction of fractal may write " + std::to_string(most) +

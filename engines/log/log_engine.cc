@@ -117,7 +117,6 @@ class LogSession : public Session {
     Write({table, false, key, value});
   }
   void Erase(TableId table, std::string_view key) override {
-    if (key.size() > kLongestKey) return;  // no row has so long a key
     Write({table, true, key, {}});
   }
   std::unique_ptr<Cursor> NewCursor(TableId) override { RefuseRead(); }
@@ -127,10 +126,11 @@ class LogSession : public Session {
     if (!tables_->Has(row.table)) [[unlikely]] {
       throw Error(Error::kUsage, "table " + std::to_string(row.table) + " of log is not open");
     }
+    if (failed_) throw FailedBefore("log");
+    if (row.key.size() > kLongestKey) return;  // an erase, which has no row to erase
     const RowHeader header = EncodeRowHeader(row);
     const std::string_view parts[] = {{header.data(), header.size()}, row.key, row.value};
     if (!in_transaction_) return log_->Append(parts);
-    if (failed_) throw FailedBefore("log");
     const size_t most = log_->longest_record();
     if (rows_.size() + header.size() + row.key.size() + row.value.size() > most) {
       throw Error(Error::kUsage, "a transaction of log is one record of up to " +

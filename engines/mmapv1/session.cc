@@ -45,6 +45,7 @@ bool Mmapv1Session::Get(TableId table, std::string_view key, std::string_view* v
 void Mmapv1Session::Write(TableId table, std::string_view key, bool erase, std::string_view value) {
   store_->CheckTable(table);
   if (failed_) throw FailedBefore("mmapv1");
+  if (key.empty() || key.size() > kMaxKeySize) return;  // an erase, which has no row to erase
   try {
     writes_.Set(table, key, erase, value);
   } catch (...) {
@@ -66,7 +67,6 @@ void Mmapv1Session::Put(TableId table, std::string_view key, std::string_view va
 }
 
 void Mmapv1Session::Erase(TableId table, std::string_view key) {
-  if (key.empty() || key.size() > kMaxKeySize) return;  // no row has such a key
   Write(table, key, true, {});
 }
 

@@ -240,11 +240,13 @@ TEST_P(RowRuleTest, ManyTablesAreApart) {
 TEST_P(RowRuleTest, ATableThatWasNotOpenedIsRefused) {
   Open();
   Put("k", "v");
+  const std::string too_long(info().capabilities.max_key_size * 4, 'k');
   for (const TableId table : {table_ + 1, TableId{4096}, TableId{1} << 31, UINT32_MAX}) {
     std::string_view value;
     EXPECT_THROW(session_->Get(table, "k", &value), Error) << table;
     EXPECT_THROW(session_->Put(table, "k", "w"), Error) << table;
     EXPECT_THROW(session_->Erase(table, "k"), Error) << table;
+    EXPECT_THROW(session_->Erase(table, too_long), Error) << table;
     EXPECT_THROW(session_->NewCursor(table)->First(), Error) << table;
   }
   session_->Begin();

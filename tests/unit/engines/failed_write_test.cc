@@ -91,6 +91,7 @@ TEST_P(FailedWriteTest, NothingOfItsTransactionIsCommitted) {
   std::vector<std::string> keys;
   for (int row = 0; row < 300; ++row) keys.push_back(kLongKey + std::to_string(1000 + row));
   const std::string value(500, 'v');
+  const std::string too_long(FindEngine(GetParam()).capabilities.max_key_size * 4, 'k');
   engine_->NewSession()->Put(table_, "kept", "0");
   int failures = 0;
   bool failed = true;
@@ -114,6 +115,7 @@ TEST_P(FailedWriteTest, NothingOfItsTransactionIsCommitted) {
     const std::string kept = "nothing of it is kept";
     ExpectRefused(Error::kRun, kept, [&] { session->Put(table_, "after", "1"); });
     ExpectRefused(Error::kRun, kept, [&] { session->Erase(table_, "kept"); });
+    ExpectRefused(Error::kRun, kept, [&] { session->Erase(table_, too_long); });
     ExpectRefused(Error::kRun, kept, [&] { session->Commit(); });
     ASSERT_EQ(Keys(), std::vector<std::string>{"kept"});
     session->Begin();
