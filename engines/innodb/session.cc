@@ -143,7 +143,7 @@ bool InnodbSession::Get(TableId table, std::string_view key, std::string_view* v
     CallMark mark(FileKind::kData);
     Table& known = Known(table);
     const size_t part = known.info.key_part;
-    if (part > key.size()) return;
+    if (part > key.size() || key.size() - part > mariadb::kMaxKeySize) return;
     Statement& get = GetStatement(known);
     get.Bind(0, part == 0 ? key : key.substr(0, part));
     if (part != 0) get.Bind(1, key.substr(part));
@@ -300,14 +300,15 @@ void InnodbCursor::Read(Walk walk, std::string_view key, uint64_t count) {
   session_->Call([&] {
     CallMark mark(FileKind::kData);
     InnodbSession::Table& table = session_->Known(table_);
-    Statement& statement = session_->WalkStatement(table, walk);
     const size_t part = table.info.key_part;
+    std::string_view rest = key.substr(std::min(part, key.size()));
+    const Walk from = WithoutExcess(walk, mariadb::kMaxKeySize, &rest);
+    Statement& statement = session_->WalkStatement(table, from);
     size_t parameter = 0;
-    if (HasKey(walk) && part != 0) {
-      for (int i = 0; i < 2; ++i) statement.Bind(parameter++, key.substr(0, part));
-      key.remove_prefix(std::min(part, key.size()));
+    if (HasKey(from)) {
+      for (int i = 0; part != 0 && i < 2; ++i) statement.Bind(parameter++, key.substr(0, part));
+      statement.Bind(parameter++, rest);
     }
-    if (HasKey(walk)) statement.Bind(parameter++, key);
     statement.Bind(parameter, count);
     statement.Execute();
     while (statement.Fetch()) Add(statement.column(0), statement.column(1));

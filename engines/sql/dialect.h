@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engines/engine.h"
@@ -25,6 +26,10 @@ inline bool IsForward(Walk walk) { return walk < Walk::kLast; }
 inline bool HasKey(Walk walk) { return walk != Walk::kFirst && walk != Walk::kLast; }
 // Returns the comparison of a row's key with the walk's: ">=", ">", "<=" or "<".
 const char* WalkOperator(Walk walk);
+// If *key is longer than `longest` bytes, which no row's key is, cuts it to them, and returns the
+// walk from the rest that finds the same rows. Otherwise, returns `walk`. A server may ignore the
+// bytes of a key that its column has no room for, as MariaDB does in a HANDLER.
+Walk WithoutExcess(Walk walk, size_t longest, std::string_view* key);
 
 // An SqlTable is a table or an index as statements name it.
 struct SqlTable {

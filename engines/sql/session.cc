@@ -154,7 +154,7 @@ bool SqlSession::Find(TableId table, std::string_view key, std::string_view* val
 bool SqlSession::AskFor(TableId table, std::string_view key, std::string_view* value) {
   Table& known = Known(table);
   const size_t part = known.about.key_part;
-  if (part > key.size()) return false;
+  if (part > key.size() || key.size() - part > store_->limits().max_key_size) return false;
   SqlParameter parameters[2] = {{key, {}}, {}};
   if (part != 0) {
     parameters[0].bytes = key.substr(0, part);
@@ -415,6 +415,7 @@ void SqlCursor::Ask(Walk walk, std::string_view key, uint64_t count) {
       }
       key.remove_prefix(std::min(part, key.size()));
     }
+    walk = WithoutExcess(walk, session.store_->limits().max_key_size, &key);
     parameters[used++].bytes = key;
   }
   parameters[used++].number = count;

@@ -14,6 +14,14 @@ const char* WalkOperator(Walk walk) {
   return kOperators[static_cast<size_t>(walk)];
 }
 
+Walk WithoutExcess(Walk walk, size_t longest, std::string_view* key) {
+  if (key->size() <= longest) return walk;
+  *key = key->substr(0, longest);
+  // The key lies between the row with these bytes, if there is one, and the row after it.
+  if (walk == Walk::kFrom) return Walk::kAfter;
+  return walk == Walk::kBefore ? Walk::kUpTo : walk;
+}
+
 void CheckNamesIndexOf(const std::string& engine, const std::string& name,
                        const std::string& column, TableId of, TableId table) {
   if (!column.empty() && of == table) return;

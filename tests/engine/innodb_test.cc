@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/error.h"
@@ -125,6 +126,28 @@ TEST_F(InnodbTest, IsClosedByTheLastObjectOfAThread) {
   const std::unique_ptr<Engine> engine = Open();
   std::string_view value;
   EXPECT_TRUE(engine->NewSession()->Get(engine->OpenTable("t"), "k", &value));
+}
+
+// A HANDLER ignores those bytes of a key that the column has no room for.
+TEST_F(InnodbTest, AKeyThatIsTooLongIsNotTakenForItsFirstBytes) {
+  const std::unique_ptr<Engine> engine = Open();
+  const TableId table = engine->OpenTable("t");
+  const TableId index = engine->OpenIndex("i", table, {{0, 1}});
+  const std::unique_ptr<Session> session = engine->NewSession();
+  const std::string longest(mariadb::kMaxKeySize, 'k');
+  session->Put(table, longest, "v");
+  session->Put(table, "l", "v");
+  for (const auto& [in, before] : {std::pair(table, ""), std::pair(index, "v")}) {
+    const std::string too_long = before + longest + "k";
+    std::string_view value;
+    EXPECT_TRUE(session->Get(in, before + longest, &value));
+    EXPECT_FALSE(session->Get(in, too_long, &value));
+    const std::unique_ptr<Cursor> cursor = session->NewCursor(in);
+    ASSERT_TRUE(cursor->Seek(too_long));
+    EXPECT_EQ(cursor->key(), before + std::string("l"));
+    ASSERT_TRUE(cursor->SeekForPrev(too_long));
+    EXPECT_EQ(cursor->key(), before + longest);
+  }
 }
 
 // An index has a column, whose name the server compares without regard to upper and lower case.

@@ -117,6 +117,25 @@ TEST_P(ServerAccessTest, SeesCommitsOfOthersAndItsOwnWrites) {
   }
 }
 
+// A HANDLER ignores those bytes of a key that the column has no room for.
+TEST_P(ServerAccessTest, AKeyThatIsTooLongIsNotTakenForItsFirstBytes) {
+  OpenEach({"prepared", "select", "handler", "batched"});
+  const std::string longest(info().capabilities.max_key_size, 'k'), too_long = longest + "k";
+  for (const std::unique_ptr<Engine>& engine : each_) {
+    const TableId table = engine->OpenTable("t");
+    const std::unique_ptr<Session> session = engine->NewSession();
+    Write(session.get(), table, {{longest, "v"}, {"l", "v"}});
+    std::string_view value;
+    EXPECT_TRUE(session->Get(table, longest, &value));
+    EXPECT_FALSE(session->Get(table, too_long, &value));
+    const std::unique_ptr<Cursor> cursor = session->NewCursor(table);
+    ASSERT_TRUE(cursor->Seek(too_long));
+    EXPECT_EQ(cursor->key(), "l");
+    ASSERT_TRUE(cursor->SeekForPrev(too_long));
+    EXPECT_EQ(cursor->key(), longest);
+  }
+}
+
 // A HANDLER that is open would keep the table as it is.
 TEST_P(ServerAccessTest, ATableThatIsReadGetsAnIndex) {
   OpenEach({"prepared", "select", "handler", "batched"});
