@@ -297,6 +297,14 @@ inline void CheckValueSize(const char* engine, size_t size, size_t longest) {
                                  std::to_string(size));
 }
 
+// Does the same for the `size` of a key.
+inline void CheckKeySize(const char* engine, size_t size, size_t longest) {
+  if (size <= longest) return;
+  throw Error(Error::kUsage, std::string(engine) + " takes keys of up to " +
+                                 std::to_string(longest) + " bytes, not of " +
+                                 std::to_string(size));
+}
+
 inline void Session::MultiGet(TableId table, std::span<const std::string_view> keys,
                               std::vector<FoundRow>* rows) {
   rows->resize(keys.size());

@@ -109,10 +109,7 @@ class LogSession : public Session {
   }
   bool Get(TableId, std::string_view, std::string_view*) override { RefuseRead(); }
   void Put(TableId table, std::string_view key, std::string_view value) override {
-    if (key.size() > kLongestKey) {
-      throw Error(Error::kUsage, "log takes keys of up to " + std::to_string(kLongestKey) +
-                                     " bytes, not of " + std::to_string(key.size()));
-    }
+    CheckKeySize("log", key.size(), kLongestKey);
     CheckValueSize("log", value.size(), kLongestValue);
     Write({table, false, key, value});
   }

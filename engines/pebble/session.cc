@@ -155,6 +155,7 @@ void PebbleSession::MultiGet(TableId id, std::span<const std::string_view> keys,
 }
 
 void PebbleSession::Put(TableId table, std::string_view key, std::string_view value) {
+  CheckKeySize("pebble", key.size(), kLongestKey);
   CheckValueSize("pebble", value.size(), kLongestValue);
   const Table& to = TableToWrite(table);
   Write([&] { handle_.Put(KeyIn(to, key), value); });

@@ -74,7 +74,7 @@ Capabilities PebbleCapabilities() {
   can.compressions = {"none", "snappy", "zstd", "minlz"};
   can.min_page_size = 1024;
   can.max_page_size = 1024 * 1024;
-  can.max_key_size = 8 * kMiB;
+  can.max_key_size = kLongestKey;
   can.max_value_size = kLongestValue;
   can.min_cache_bytes = kMiB;
   can.most_cache_pct = 70;  // Go's collector lets garbage grow in addition to the cache

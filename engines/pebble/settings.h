@@ -11,8 +11,9 @@
 
 namespace testbed::pebble {
 
-// This is the greatest length of a value in bytes. Pebble itself panics at a batch of 4 GiB.
-inline constexpr size_t kLongestValue = size_t{1} << 30;
+// These are the greatest lengths of a key and a value in bytes. Pebble itself panics at a batch of
+// 4 GiB.
+inline constexpr size_t kLongestKey = size_t{8} << 20, kLongestValue = size_t{1} << 30;
 
 struct Settings {
   IoMode io = IoMode::kBuffered;

@@ -437,7 +437,7 @@ Capabilities RocksdbCapabilities() {
   }
   can.min_page_size = 1024;
   can.max_page_size = 1024 * 1024;
-  can.max_key_size = 8 * kMiB;  // limit by RocksDB's FAQ
+  can.max_key_size = kLongestRocksdbKey;
   can.max_value_size = kLongestRocksdbValue;
   can.resizable_cache = true;
   can.extra_options = {

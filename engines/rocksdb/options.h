@@ -31,7 +31,9 @@
 
 namespace testbed {
 
-inline constexpr size_t kLongestRocksdbValue = size_t{3} << 30;  // bytes, by RocksDB's FAQ
+// These are the greatest lengths of a key and a value in bytes, by RocksDB's FAQ.
+inline constexpr size_t kLongestRocksdbKey = size_t{8} << 20;
+inline constexpr size_t kLongestRocksdbValue = size_t{3} << 30;
 
 struct RocksdbOptions {
   rocksdb::DBOptions db;  // without env, statistics and listeners: RocksdbEngine sets them

@@ -230,6 +230,7 @@ void RocksdbSession::WriteInTransaction(const RocksdbTable& table, std::string_v
 }
 
 void RocksdbSession::Put(TableId id, std::string_view key, std::string_view value) {
+  CheckKeySize("rocksdb", key.size(), kLongestRocksdbKey);
   CheckValueSize("rocksdb", value.size(), kLongestRocksdbValue);
   const RocksdbTable& table = TableToWrite(id);
   if (in_transaction_) {

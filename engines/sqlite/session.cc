@@ -155,10 +155,7 @@ void SqliteSession::Write(TableId table, Query query, std::string_view key,
 }
 
 void SqliteSession::Put(TableId table, std::string_view key, std::string_view value) {
-  if (key.size() > kLongestKey) {
-    throw Error(Error::kUsage, fmt::format("sqlite takes keys of up to {} bytes here, not of {}",
-                                           kLongestKey, key.size()));
-  }
+  CheckKeySize("sqlite", key.size(), kLongestKey);
   CheckValueSize("sqlite", value.size(), LongestValue());
   Write(table, Query::kPut, key, &value);
 }

@@ -252,6 +252,7 @@ void WiredtigerSession::Do(const WriteBuffer::Write& write) {
 }
 
 void WiredtigerSession::Put(TableId table, std::string_view key, std::string_view value) {
+  CheckKeySize("wiredtiger", key.size(), kLongestKey);
   CheckValueSize("wiredtiger", value.size(), kLongestValue);
   Do({table, false, Apart(key, lent_, &key_copy_), Apart(value, lent_, &value_copy_)});
 }

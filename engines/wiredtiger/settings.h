@@ -29,8 +29,8 @@
 
 namespace testbed::wiredtiger {
 
-// This is the length of the longest value in bytes. WiredTiger itself takes almost 4 GiB.
-inline constexpr size_t kLongestValue = size_t{1} << 30;
+// These are the lengths of the longest key and value in bytes. WiredTiger itself takes almost 4 GiB.
+inline constexpr size_t kLongestKey = size_t{1} << 20, kLongestValue = size_t{1} << 30;
 
 struct Settings {
   std::string connection;  // configuration for wiredtiger_open

@@ -512,7 +512,7 @@ EngineInfo WiredtigerEngineInfo() {
   can.compressions = wiredtiger::Compressors();
   can.min_page_size = 4096;
   can.max_page_size = 1 << 20;
-  can.max_key_size = 1 << 20;
+  can.max_key_size = wiredtiger::kLongestKey;
   can.max_value_size = wiredtiger::kLongestValue;
   can.resizable_cache = true;
   can.most_cache_pct = 80;

@@ -75,6 +75,24 @@ TEST_P(RowRuleTest, KeysOfEverySizeUpToTheStatedMaximum) {
   }
 }
 
+TEST_P(RowRuleTest, AKeyAboveTheStatedMaximumIsRefusedAndDoesNoHarm) {
+  Open();
+  // The maximum is that of the smallest page size.
+  const std::string too_long(info().capabilities.max_key_size * 4, 'k');
+  const auto refused = [&] {
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Put(too_long, "v"); });
+    EXPECT_NE(sentence.find(std::to_string(too_long.size())), std::string::npos) << sentence;
+  };
+  refused();
+  session_->Begin();
+  Put("before", "1");
+  refused();
+  Put("later", "1");
+  session_->Commit();
+  EXPECT_EQ(Get(too_long), kAbsent);
+  EXPECT_EQ(Rows(table_), (std::vector<std::string>{"before=1", "later=1"}));
+}
+
 TEST_P(RowTest, ValuesOfEverySizeUpToMegabytes) {
   Open();
   // InnoDB 5.6 takes values up to a tenth of the log, and that of a test is small.
