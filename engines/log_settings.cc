@@ -19,9 +19,10 @@ void AddLogOptions(Capabilities* capabilities) {
        "behind the end of the file)"},
       {"log_prewrite",
        "on: recycled segments are filled with zeros before their first use (on with --durability "
-       "sync, else off)"},
+       "sync, else off; without effect, and off, with another log_space)"},
       {"log_uncached",
-       "on: the pages of a segment leave the page cache before the segment is used (off)"},
+       "on: the pages of a recycled segment leave the page cache before the segment is used (off; "
+       "without effect, and off, with log_io=direct or another log_space)"},
       {"log_segment", "bytes of a log segment (16M)"},
   };
   for (const auto& option : options) capabilities->extra_options.push_back(option);
@@ -39,8 +40,9 @@ LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra)
       "log_space", LogSpace::kRecycled,
       {LogSpace::kRecycled, LogSpace::kFallocated, LogSpace::kGrowing, LogSpace::kKeepSize},
       LogSpaceName);
-  log.prewrite = extra.Flag("log_prewrite", options.durability == Durability::kSync);
-  log.uncached = extra.Flag("log_uncached", false);
+  const bool recycles = log.space == LogSpace::kRecycled;
+  log.prewrite = extra.Flag("log_prewrite", options.durability == Durability::kSync) && recycles;
+  log.uncached = extra.Flag("log_uncached", false) && recycles && log.mode == IoMode::kBuffered;
   // The buffer holds what clients append while a sync keeps the device busy.
   log.buffer_bytes = std::clamp<uint64_t>(options.cache_bytes / 64, 1ull << 20, 4ull << 20);
   log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);

@@ -20,7 +20,8 @@ void AddLogOptions(Capabilities* capabilities);
 
 // Returns the log's options, from the durability, the IO mode and the log options that were given.
 // With lazy durability the log has a thread that makes it durable, and with none one that only
-// writes it. Throws Error (kUsage) for a value that an option does not accept.
+// writes it. An option that others leave without effect is off in the result. Throws Error (kUsage)
+// for a value that an option does not accept.
 LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra);
 
 // Returns the bytes of log that every engine lets lie between two checkpoints, which bounds what a

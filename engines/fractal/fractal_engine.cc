@@ -58,7 +58,8 @@ std::vector<std::pair<std::string, std::string>> FractalEngine::EffectiveSetting
       {"merge_reads", o.merge_reads ? "on" : "off"},
       {"row_overhead", std::to_string(o.row_overhead)},
       {"cleaner_period", std::to_string(o.cleaner_period_ms)},
-      {"cleaner_nodes", std::to_string(o.cleaner_nodes)},
+      {"cleaner_nodes", o.cleaner_period_ms != 0 ? std::to_string(o.cleaner_nodes)
+                                                 : "no effect: cleaner_period=0 has no cleaner"},
       {"checkpoint_period", std::to_string(o.checkpoint_period_ms)},
       {"checkpoint_log", std::to_string(o.checkpoint_log_bytes)},
   };

@@ -58,14 +58,15 @@ std::vector<std::pair<std::string, std::string>> Mmapv1Engine::EffectiveSettings
       {"sync_delay_ms", std::to_string(s.sync_delay_ms)},
       {"journal_io", store_.JournalIo()},
   };
-  if (s.journaled()) {
-    const std::pair<std::string, std::string> journal[] = {
-        {"journal_commit_interval_ms", std::to_string(s.commit_interval_ms)},
-        {"journal_file_size", std::to_string(s.journal_file_bytes)},
-        {"remap_period_ms", std::to_string(s.remap_period_ms)},
-        {"uncommitted_limit", std::to_string(s.uncommitted_bytes)},
-    };
-    all.insert(all.end(), std::begin(journal), std::end(journal));
+  const std::pair<const char*, uint64_t> of_journal[] = {
+      {"journal_commit_interval_ms", s.commit_interval_ms},
+      {"journal_file_size", s.journal_file_bytes},
+      {"remap_period_ms", s.remap_period_ms},
+      {"uncommitted_limit", s.uncommitted_bytes},
+  };
+  for (const auto& [name, value] : of_journal) {
+    all.emplace_back(name, s.journaled() ? std::to_string(value)
+                                         : "no effect: --durability none has no journal");
   }
   return all;
 }

@@ -38,6 +38,8 @@ Settings MakeSettings(const EngineOptions& options) {
   s.cache_bytes = options.cache_bytes;
   s.compact_on_settle =
       extra.Choice("settle", "wait", {"wait", "compact-range"}) == "compact-range";
+  const uint64_t log_bytes_per_sync = extra.Bytes("wal_bytes_per_sync", 0, 0, kGiB);
+  const bool has_log = options.durability != Durability::kNone;
   s.library = {
       // Pebble takes the memory of memtables out of the cache that it is given.
       {"cache_bytes", s.cache_bytes + s.memtable_bytes},
@@ -57,10 +59,10 @@ Settings MakeSettings(const EngineOptions& options) {
       {"target_file_bytes", extra.Bytes("target_file_size", 2 * kMiB, 64 * kKiB, kGiB)},
       {"compactions", extra.Integer("max_compactions", std::max<uint64_t>(2, Processors()), 1, 64)},
       {"bytes_per_sync", extra.Bytes("bytes_per_sync", 512 * kKiB, 4 * kKiB, kGiB)},
-      {"log_bytes_per_sync", extra.Bytes("wal_bytes_per_sync", 0, 0, kGiB)},
+      {"log_bytes_per_sync", has_log ? log_bytes_per_sync : 0},
       {"max_open_files", extra.Integer("max_open_files", 16384, 100, 1000000)},
       {"columnar_blocks", extra.Flag("columnar_blocks", true)},
-      {"disable_log", options.durability == Durability::kNone},
+      {"disable_log", !has_log},
       {"sync", options.durability == Durability::kSync},
       {"no_create", !options.create},
   };

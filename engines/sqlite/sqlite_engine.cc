@@ -57,7 +57,9 @@ std::vector<std::pair<std::string, std::string>> SqliteEngine::EffectiveSettings
       {"cache_bytes", std::to_string(database_.shares().bytes())},
       {"durability", DurabilityName(s.durability)},
       {"lazy_interval_ms", std::to_string(s.lazy_interval_ms)},
-      {"checkpoint_log_bytes", std::to_string(s.checkpoint_log_bytes)},
+      {"checkpoint_log_bytes", s.journal == "wal"
+                                   ? std::to_string(s.checkpoint_log_bytes)
+                                   : "no effect: journal=" + s.journal + " has no WAL"},
       {"busy_wait_ms", std::to_string(s.busy_wait_ms)},
   };
   for (const char* name : {"page_size", "journal_mode", "synchronous", "auto_vacuum",

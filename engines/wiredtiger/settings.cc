@@ -73,13 +73,15 @@ std::string Connection(const EngineOptions& options, const ExtraOptions& extra, 
       "debug_mode=(corruption_abort=false)",
       options.create, options.cache_bytes, extra.Choice("statistics", "fast", {"fast", "none"}),
       fmt::join(direct_io, ","), s.files.alignment);
+  // These are read, and refused when they are bad, also where there is no log.
+  const uint64_t file_max =
+      extra.Bytes("log_file_max", LogFileBytes(options), 100 << 10, 2048 * kMiB);
+  const bool prealloc = extra.Flag("log_prealloc", true);
+  const bool zero_fill = extra.Flag("log_zero_fill", false);
   std::string log_parts = "enabled=false";
   if (s.log) {
-    const uint64_t file_max =
-        extra.Bytes("log_file_max", LogFileBytes(options), 100 << 10, 2048 * kMiB);
-    log_parts =
-        fmt::format("enabled=true,file_max={},prealloc={},zero_fill={},remove=true", file_max,
-                    extra.Flag("log_prealloc", true), extra.Flag("log_zero_fill", false));
+    log_parts = fmt::format("enabled=true,file_max={},prealloc={},zero_fill={},remove=true",
+                            file_max, prealloc, zero_fill);
     config +=
         fmt::format(",transaction_sync=(enabled={},method={})",
                     options.durability == Durability::kSync, s.files.log_dsync ? "dsync" : "fsync");
@@ -309,7 +311,7 @@ Settings MakeSettings(const EngineOptions& options) {
   s.page_size = options.page_size;
   s.compressor = options.compression;
   s.log = options.durability != Durability::kNone;
-  s.log_direct = extra.Choice("log_io", "buffered", {"buffered", "direct"}) == "direct";
+  s.log_direct = extra.Choice("log_io", "buffered", {"buffered", "direct"}) == "direct" && s.log;
   if (options.durability == Durability::kLazy) s.flush_interval_ms = options.lazy_interval_ms;
   s.checkpoint_interval_s = extra.Integer("checkpoint_interval_s", 60, 0, 1000000);
   s.checkpoint_log_bytes =
@@ -317,7 +319,7 @@ Settings MakeSettings(const EngineOptions& options) {
   s.conflict_wait_ms = ConflictWaitOption(extra);
   s.files.io = options.io;
   s.files.advice = options.io == IoMode::kMmap ? options.mmap_advice : options.file_advice;
-  s.files.log_dsync = extra.Choice("log_sync", "fsync", {"fsync", "dsync"}) == "dsync";
+  s.files.log_dsync = extra.Choice("log_sync", "fsync", {"fsync", "dsync"}) == "dsync" && s.log;
   if (options.io == IoMode::kDirect || s.log_direct) s.files.alignment = 4096;
   s.connection = Connection(options, extra, s);
   s.table = Table(options, extra, s);

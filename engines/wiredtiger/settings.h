@@ -29,7 +29,8 @@
 
 namespace testbed::wiredtiger {
 
-// These are the lengths of the longest key and value in bytes. WiredTiger itself takes almost 4 GiB.
+// These are the lengths of the longest key and value in bytes. WiredTiger itself takes almost 4 GiB
+// of each.
 inline constexpr size_t kLongestKey = size_t{1} << 20, kLongestValue = size_t{1} << 30;
 
 struct Settings {

@@ -407,6 +407,17 @@ void WiredtigerEngine::Settle() {
   }
 }
 
+// Says of each option of the log that it has no effect.
+void TellNoLog(std::vector<std::pair<std::string, std::string>>* settings) {
+  const std::string no_effect = "no effect: --durability none has no log";
+  for (auto& [name, value] : *settings) {
+    if (name == "checkpoint_log_bytes") value = no_effect;
+  }
+  for (const char* name : {"log_io", "log_sync", "log_file_max", "log_prealloc", "log_zero_fill"}) {
+    settings->emplace_back(name, no_effect);
+  }
+}
+
 std::vector<std::pair<std::string, std::string>> WiredtigerEngine::EffectiveSettings() const {
   thread_state.application = true;
   const Settings& settings = database_.settings;
@@ -422,6 +433,7 @@ std::vector<std::pair<std::string, std::string>> WiredtigerEngine::EffectiveSett
   for (auto& [name, value] : all) {
     if (name == "cache_size") value = std::to_string(cache_bytes_.load());
   }
+  if (!settings.log) TellNoLog(&all);
   std::string table = settings.table;
   // The catalogue has the configuration that a table was created with, including all defaults.
   WT_SESSION* session = database_.OpenSession();

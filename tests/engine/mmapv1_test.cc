@@ -178,6 +178,10 @@ TEST_F(Mmapv1EngineTest, WithoutAJournalThereIsNone) {
   EXPECT_GT(More("data_file_bytes_written_by_msync"), 300'000u);
   EXPECT_EQ(More("private_copy_bytes"), 0u);
   EXPECT_EQ(Setting("views"), "shared");
+  for (const char* name : {"journal_commit_interval_ms", "journal_file_size", "remap_period_ms",
+                           "uncommitted_limit"}) {
+    EXPECT_EQ(Setting(name), "no effect: --durability none has no journal") << name;
+  }
 }
 
 TEST_F(Mmapv1EngineTest, FilesDoubleAndTheNextIsMadeAhead) {

@@ -35,6 +35,12 @@ bool HasPebble() {
 
 class PebbleTest : public testing::Test {
  protected:
+  std::string Setting(const std::string& wanted) const {
+    for (const auto& [name, value] : engine_->EffectiveSettings()) {
+      if (name == wanted) return value;
+    }
+    return "(none)";
+  }
   void SetUp() override {
     if (!HasPebble()) GTEST_SKIP() << "the library of pebble is not built";
     std::string pattern = fs::current_path() / "pebble_test_XXXXXX";
@@ -231,6 +237,17 @@ TEST_F(PebbleTest, BlocksDoNotTakeTheRoomOfMemtables) {
   const uint64_t held = engine_->Counters().cache_bytes.value_or(0);
   EXPECT_LE(held, options_.cache_bytes + kMiB);
   EXPECT_GT(held, options_.cache_bytes / 2);
+}
+
+// --reuse may bring the option from a load that had a log.
+TEST_F(PebbleTest, ALogThatThereIsNotIsNotWrittenBack) {
+  options_.extra = {{"wal_bytes_per_sync", "64k"}};
+  Open();
+  EXPECT_EQ(Setting("wal_bytes_per_sync"), "65536");
+  Close();
+  options_.durability = Durability::kNone;
+  Open();
+  EXPECT_EQ(Setting("wal_bytes_per_sync"), "0");
 }
 
 TEST_F(PebbleTest, AMissingManifestIsNamed) {

@@ -226,6 +226,8 @@ TEST_F(SqliteTest, TheJournalCanBeAnotherWithEachOpening) {
     options_.extra["journal"] = journal;
     Open();
     EXPECT_EQ(Setting("journal_mode"), journal);
+    EXPECT_EQ(Setting("checkpoint_log_bytes").starts_with("no effect: "),
+              std::string(journal) != "wal");
     for (uint64_t row = 0; row < rows; ++row) {
       ASSERT_EQ(GetBy(session_.get(), row), RowValue(row, 100)) << journal;
     }

@@ -16,6 +16,8 @@
 #include <thread>
 
 #include "device/file/file_faults.h"
+#include "engines/extra_options.h"
+#include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tests/unit/device/log/log_test_util.h"
 #include "tests/unit/engines/failing_new.h"
@@ -291,6 +293,23 @@ TEST_F(LogEngineTest, DurableWritesAreRefusedWithoutDurability) {
     options_.durability = durability;
     EXPECT_THAT(Open()->EffectiveSettings(), testing::Contains(testing::Pair("log_sync", "dsync")));
   }
+}
+
+// The same rule is in force for the logs of btree and fractal.
+TEST_F(LogEngineTest, WhatHasNoEffectIsOff) {
+  const auto log = [](const std::string& space, const std::string& io) {
+    EngineOptions options;
+    options.durability = Durability::kSync;
+    options.extra = {
+        {"log_space", space}, {"log_io", io}, {"log_prewrite", "on"}, {"log_uncached", "on"}};
+    return LogOptionsOf(options, ExtraOptions("log", options.extra));
+  };
+  EXPECT_TRUE(log("recycled", "buffered").prewrite);
+  EXPECT_TRUE(log("recycled", "buffered").uncached);
+  EXPECT_FALSE(log("growing", "buffered").prewrite);
+  EXPECT_FALSE(log("growing", "buffered").uncached);
+  EXPECT_TRUE(log("recycled", "direct").prewrite);
+  EXPECT_FALSE(log("recycled", "direct").uncached);
 }
 
 TEST_F(LogEngineTest, WhatIsMissingIsNotNew) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/registry.h"
 #include "tests/unit/engines/fractal/small_store.h"
 
 namespace testbed::fractal {
@@ -86,6 +87,16 @@ TEST_F(FractalSettleTest, IsACheckpointWhereThereIsNoCleaner) {
   store_->Settle();
   EXPECT_EQ(store_->tree_counters().flushes.load(), flushes);
   EXPECT_FALSE(store_->cache()->HasDirtyNode());
+}
+
+TEST_F(FractalCleanerTest, TheNodesOfACleanerThatThereIsNotSaySo) {
+  EngineOptions options = DefaultEngineOptions(FindEngine("fractal"));
+  options.extra = {{"cleaner_period", "0"}, {"cleaner_nodes", "7"}, {"log_segment", "1M"}};
+  std::string told;
+  for (const auto& [name, value] : OpenEngine("fractal", dir_, options)->EffectiveSettings()) {
+    if (name == "cleaner_nodes") told = value;
+  }
+  EXPECT_EQ(told, "no effect: cleaner_period=0 has no cleaner");
 }
 
 // The cleaner changes nodes without a commit, after which nothing but the dirty nodes tells that a
