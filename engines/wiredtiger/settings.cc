@@ -222,6 +222,9 @@ constexpr Decided kOfConnection[] = {
     {"checkpoint", "the engine options checkpoint_interval_s and checkpoint_log_bytes"},
     {"cache_size", "--ram and --cache-pct"},
     {"shared_cache", "--ram and --cache-pct"},
+    // These would be memory, or a file of copied blocks, beside the cache.
+    {"block_cache", "--ram and --cache-pct"},
+    {"chunk_cache", "--ram and --cache-pct"},
     {"eviction.threads_min", "the engine option eviction_threads_min"},
     {"eviction.threads_max", "the engine option eviction_threads_max"},
     {"direct_io", kOfFiles},
