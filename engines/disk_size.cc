@@ -6,12 +6,9 @@
 #include <filesystem>
 
 namespace testbed {
-namespace {
 
-// Returns the bytes that a file takes on disk, without holes (btree punches one behind each page
-// that is compressed in its place) and without space that is allocated behind the end of the file.
-// Returns 0 when the file does not exist.
-uint64_t BytesOnDisk(const std::string& path) {
+// btree punches a hole behind each page that is compressed in its place.
+uint64_t FileBytesOnDisk(const std::string& path) {
   constexpr uint64_t kUnit = 512;  // unit of st_blocks on every file system
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
@@ -19,15 +16,13 @@ uint64_t BytesOnDisk(const std::string& path) {
                   static_cast<uint64_t>(status.st_blocks) * kUnit);
 }
 
-}  // namespace
-
 DiskSize DiskSizeOf(const std::string& dir, const std::function<bool(const std::string&)>& is_log) {
   DiskSize size;
   std::error_code error;
   std::filesystem::recursive_directory_iterator at(dir, error);
   for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
     const bool log = is_log(at->path().lexically_relative(dir).string());
-    (log ? size.log_bytes : size.data_bytes) += BytesOnDisk(at->path().string());
+    (log ? size.log_bytes : size.data_bytes) += FileBytesOnDisk(at->path().string());
   }
   return size;
 }

@@ -23,6 +23,10 @@ struct DiskSize {  // in bytes; holes, and space behind the end of a file, are n
   }
 };
 
+// Returns the bytes that a file takes on disk, without holes and without space that is allocated
+// behind the end of the file. Returns 0 when the file does not exist.
+uint64_t FileBytesOnDisk(const std::string& path);
+
 // Returns the size of all files in `dir` and its subdirectories. A file counts as log when `is_log`
 // returns true for its path within `dir`. Other threads may create and remove files meanwhile: a
 // file that is gone counts 0 bytes.

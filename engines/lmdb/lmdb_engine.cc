@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
@@ -19,8 +18,6 @@
 namespace testbed {
 namespace lmdb {
 namespace {
-
-namespace fs = std::filesystem;
 
 class LmdbEngine : public Engine {
  public:
@@ -122,9 +119,7 @@ EngineCounters LmdbEngine::Counters() const {
 // Computes the size from the last page that is used, because with writemap the file is as long as
 // the mapping and mostly a hole.
 DiskSize LmdbEngine::SizeOnDisk() const {
-  std::error_code gone;
-  const uintmax_t locks = fs::file_size(LockFile(env_.dir()), gone);
-  return {FilePages() * env_.settings().page_size + (gone ? 0 : locks), 0};
+  return {FilePages() * env_.settings().page_size + FileBytesOnDisk(LockFile(env_.dir())), 0};
 }
 
 bool Recognises(const std::string& dir) { return IsFileThere(DataFile(dir)); }

@@ -390,6 +390,25 @@ TEST_F(LmdbTest, MoreTablesAndReadersThanAskedForAreErrorsThatNameTheOption) {
   EXPECT_EQ(GetBy(engine_->NewSession().get(), RowKey(1)), RowValue(1, 10));
 }
 
+// --threads takes up to this many clients.
+TEST_F(LmdbTest, AThousandClientsReadByGetAndByCursorsAtOnce) {
+  Open();
+  Put(1, 10);
+  // Their slots are a hole of the lock file until they are used.
+  EXPECT_LT(engine_->SizeOnDisk().total(), fs::file_size(dir_ + "/lock.mdb"));
+  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<std::unique_ptr<Cursor>> cursors;
+  for (int i = 0; i < 1000; ++i) {
+    sessions.push_back(engine_->NewSession());
+    ASSERT_EQ(GetBy(sessions.back().get(), RowKey(1)), RowValue(1, 10)) << i;
+    for (int walk = 0; walk < 2; ++walk) {
+      cursors.push_back(sessions.back()->NewCursor(table_));
+      ASSERT_TRUE(cursors.back()->First()) << i;
+    }
+  }
+  cursors.clear();
+}
+
 TEST_F(LmdbTest, CountersAreWhatThePagesAre) {
   Open();
   const auto commits = [&] { return engine_->Counters().more.at(0).second; };
