@@ -320,7 +320,7 @@ TableId Server::OpenTable(const std::string& table) {
                                                     settings_.key_block_size / 1024)
         : settings_.compressed        ? "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=1"
                                       : "ROW_FORMAT=DYNAMIC"));
-    made = connection_->Run("SHOW WARNINGS").empty();  // a warning says that the table exists
+    made = HasMadeTable(connection_->Run("SHOW WARNINGS"));
   });
   if (made) {
     // A table whose first page was never written cannot be recovered. So this takes a checkpoint.

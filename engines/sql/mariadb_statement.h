@@ -140,6 +140,17 @@ class MariadbHandle {
   MYSQL* const handle_;
 };
 
+// Returns whether a CREATE TABLE IF NOT EXISTS has made the table. `warnings` are the rows of the
+// SHOW WARNINGS after it: it may have warned of other things.
+inline bool HasMadeTable(const std::vector<SqlConnection::Row>& warnings) {
+  constexpr size_t kCode = 1;  // field of a row
+  const std::string exists = std::to_string(ER_TABLE_EXISTS_ERROR);
+  for (const SqlConnection::Row& warning : warnings) {
+    if (warning[kCode] == exists) return false;
+  }
+  return true;
+}
+
 // Returns whether a table, whose name is quoted, has the column of the index `name`. `columns` are
 // the rows of SHOW COLUMNS. Throws Error (kUsage) when the table has another column that the server
 // would take for that one: one of a row, or of an index whose name has other letters in upper case.

@@ -43,6 +43,15 @@ TEST(MariadbHandleTest, AResultThatIsCutOffIsNoEmptyResult) {
   }
 }
 
+TEST(MariadbHandleTest, AWarningOfSomethingElseDoesNotSayThatATableExists) {
+  const SqlConnection::Row exists = {"Note", "1050", "Table 't' already exists"};
+  const SqlConnection::Row other = {"Warning", "1478", "InnoDB: ignoring KEY_BLOCK_SIZE=8."};
+  EXPECT_TRUE(HasMadeTable({}));
+  EXPECT_TRUE(HasMadeTable({other}));
+  EXPECT_FALSE(HasMadeTable({exists}));
+  EXPECT_FALSE(HasMadeTable({other, exists}));
+}
+
 // The server does not tell upper from lower case in the names of columns.
 TEST(MariadbHandleTest, AnIndexIsNotTakenForAnotherColumnOfItsTable) {
   const std::vector<SqlConnection::Row> columns = {
