@@ -43,8 +43,10 @@ LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra)
   const bool recycles = log.space == LogSpace::kRecycled;
   log.prewrite = extra.Flag("log_prewrite", options.durability == Durability::kSync) && recycles;
   log.uncached = extra.Flag("log_uncached", false) && recycles && log.mode == IoMode::kBuffered;
-  // The buffer holds what clients append while a sync keeps the device busy.
-  log.buffer_bytes = std::clamp<uint64_t>(options.cache_bytes / 64, 1ull << 20, 4ull << 20);
+  // The buffer holds what clients append while a sync keeps the device busy. It is as large where
+  // there is no cache as it is beside a cache of half the memory.
+  const uint64_t cache = options.cache_bytes != 0 ? options.cache_bytes : options.ram_bytes / 2;
+  log.buffer_bytes = std::clamp<uint64_t>(cache / 64, 1ull << 20, 4ull << 20);
   log.segment_bytes = extra.Bytes("log_segment", 16ull << 20, 1ull << 20, 1ull << 30);
   // With durability none the log's thread writes the log without syncing it, which saves clients
   // the write.

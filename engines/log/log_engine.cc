@@ -334,6 +334,7 @@ EngineInfo LogEngineInfo() {
   can.max_value_size = append_log::kLongestValue;
   can.reads = false;
   can.scans = false;
+  can.cache = false;
   AddLogOptions(&can);
   can.extra_options.emplace_back("log_keep",
                                  "bytes of log that are kept; older segments are recycled (32M)");

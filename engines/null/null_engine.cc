@@ -72,6 +72,7 @@ EngineInfo NullEngineInfo() {
   info.capabilities.max_value_size = SIZE_MAX;
   info.capabilities.persistent = false;
   info.capabilities.scans = false;
+  info.capabilities.cache = false;
   info.capabilities.extra_options = {
       {"value_size", "bytes of the value that Get returns for every key (0)"}};
   info.recognises = [](const std::string&) { return false; };

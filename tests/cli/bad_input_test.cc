@@ -423,6 +423,10 @@ TEST_F(BadInputTest, TheMostOfNoMemoryOrBesideASizeIsRefused) {
 }
 
 TEST_F(BadInputTest, WhatAnEngineWithoutACacheCannotHonourIsRefused) {
+  for (const char* engine : {"null", "log", "mmapv1"}) {
+    ExpectRefused(Run(std::string("--engine ") + engine + " --cache-size 16M"),
+                  "has no cache of its own, so --cache-size has no meaning");
+  }
   if (Run("list").out.find("lmdb") == std::string::npos) GTEST_SKIP() << "no lmdb in this build";
   for (const char* option : {"--io direct", "--io buffered", "--page-size 8k", "--cache-size 16M",
                              "--cache-pct auto", "--mmap-advice willneed", "--key-size 512"}) {

@@ -89,7 +89,7 @@ TEST_F(ConsumeTest, WhatIsDoneWithAnAnswerIsRecordedAndCosts) {
   const auto harness_ns = [&](const std::string& consume) {
     const CommandResult result =
         Run("--engine null --rows 1000 --value-size 64000 --threads 1 --operations 1000 "
-            "--workload insert,point-read --ram 0 --cache-size 1M --account file --quiet --json "
+            "--workload insert,point-read --ram 0 --account file --quiet --json "
             "run.json --consume " +
             consume);
     EXPECT_EQ(result.code, 0) << result.err;

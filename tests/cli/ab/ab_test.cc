@@ -317,8 +317,8 @@ TEST_F(AbTest, AnErrorOfALaterLoadKeepsTheEarlierOnes) {
 TEST_F(AbTest, AServerIsNeitherBoundNorBoundedByASide) {
   if (!HasEngine("mysql")) GTEST_SKIP() << "there is no MariaDB here";
   const std::string elsewhere = "engine=mysql ram=64M connect=mysql://me@127.0.0.1:1/ rows=1000";
-  ExpectRefused(Run("ab --strict --a 'engine=null ram=0 cache-size=1M rows=1000' --b '" +
-                    elsewhere + "'" + std::string(kOneClient)),
+  ExpectRefused(Run("ab --strict --a 'engine=null ram=0 rows=1000' --b '" + elsewhere + "'" +
+                    std::string(kOneClient)),
                 "side b: --ram cannot be enforced: the server that runs already (connect)");
   ExpectRefused(
       Run("ab --way duet --a engine=null --b engine=mysql --rows 1000" + std::string(kOneClient)),

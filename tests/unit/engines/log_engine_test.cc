@@ -312,6 +312,15 @@ TEST_F(LogEngineTest, WhatHasNoEffectIsOff) {
   EXPECT_FALSE(log("recycled", "direct").uncached);
 }
 
+TEST_F(LogEngineTest, ItsBufferNeedsNoCache) {
+  EXPECT_FALSE(FindEngine("log").capabilities.cache);
+  EngineOptions options = DefaultEngineOptions(FindEngine("log"));
+  const ExtraOptions none("log", options.extra);
+  EXPECT_EQ(LogOptionsOf(options, none).buffer_bytes, 1u << 20);
+  options.ram_bytes = 1 << 30;
+  EXPECT_EQ(LogOptionsOf(options, none).buffer_bytes, 4u << 20);
+}
+
 TEST_F(LogEngineTest, WhatIsMissingIsNotNew) {
   options_.durability = Durability::kSync;
   Open()->NewSession()->Put(0, "key", "value");
