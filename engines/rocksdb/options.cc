@@ -53,7 +53,9 @@ size_t EntryCharge(const EngineOptions& options) {
   return std::max<size_t>(256, static_cast<size_t>(options.page_size * 0.75 * share));
 }
 
-std::shared_ptr<rocksdb::Cache> MakeCache(const EngineOptions& options, const ExtraOptions& extra) {
+std::shared_ptr<rocksdb::Cache> MakeCache(
+    const EngineOptions& options, const ExtraOptions& extra,
+    std::shared_ptr<const std::atomic<uint64_t>>* compressed_bytes) {
   const uint64_t compressed = extra.Bytes("compressed_secondary_cache", 0, 0, kTiB);
   if (compressed != 0 && !kRocksdbHasCompressedCache) {
     RefuseForRelease("compressed_secondary_cache", "0");
@@ -76,7 +78,7 @@ std::shared_ptr<rocksdb::Cache> MakeCache(const EngineOptions& options, const Ex
   rocksdb::LRUCacheOptions lru;
   lru.capacity = options.cache_bytes;
   lru.num_shard_bits = shard_bits;
-  if (compressed != 0) UseCompressedCache(compressed, &lru);
+  if (compressed != 0) *compressed_bytes = UseCompressedCache(compressed, &lru);
   return rocksdb::NewLRUCache(lru);
 }
 
@@ -363,7 +365,7 @@ void CheckTogether(const EngineOptions& options, const RocksdbOptions& out) {
 RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   const ExtraOptions extra("rocksdb", options.extra);
   RocksdbOptions out;
-  out.cache = MakeCache(options, extra);
+  out.cache = MakeCache(options, extra, &out.compressed_cache_bytes);
   const int buffers = static_cast<int>(extra.Integer("max_write_buffer_number", 2, 2, 64));
   SetDefaults(
       options,
@@ -450,7 +452,8 @@ Capabilities RocksdbCapabilities() {
       {"compaction_readahead", "bytes that a compaction reads at once (2M)"},
       {"compaction_style", "level or universal (level)"},
       {"compressed_secondary_cache",
-       "bytes of a cache of compressed blocks behind the block cache (then lru), 0 = none (0)"},
+       "bytes of a cache of compressed blocks behind the block cache (then lru) and beside its "
+       "size, 0 = none (0)"},
       {"data_block_hash_index", "on, off: each data block has a hash index (off)"},
       {"filter", "filter of a table file: bloom, ribbon or none (bloom)"},
       {"index_filter_charged",

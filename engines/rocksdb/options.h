@@ -18,6 +18,8 @@
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +42,8 @@ struct RocksdbOptions {
   rocksdb::ColumnFamilyOptions table;
   rocksdb::BlockBasedTableOptions blocks;
   std::shared_ptr<rocksdb::Cache> cache;
+  // This is what the compressed secondary cache holds, in addition to `cache`; null without one.
+  std::shared_ptr<const std::atomic<uint64_t>> compressed_cache_bytes;
   rocksdb::WriteOptions write;
   rocksdb::ReadOptions read;
   bool compact_range_on_settle = false;

@@ -308,6 +308,9 @@ EngineCounters RocksdbEngine::Counters() const {
       {"memtable_bytes", memtables},
       {"table_reader_bytes", readers},
   };
+  if (options_.compressed_cache_bytes != nullptr) {
+    out.now.emplace_back("compressed_cache_bytes", options_.compressed_cache_bytes->load());
+  }
   out.more = {
       {"flushes", background.flushes.load()},
       {"flush_write_bytes", background.flush_bytes.load()},

@@ -17,18 +17,24 @@
 #ifndef TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
 #define TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
 
+#include <malloc.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/file_system.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
+#include <rocksdb/memory_allocator.h>
 #include <rocksdb/statistics.h>
 #include <rocksdb/table.h>
 #include <rocksdb/version.h>
 
+#include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #define TESTBED_ROCKSDB_FROM(major, minor) \
@@ -86,13 +92,42 @@ inline std::shared_ptr<rocksdb::Cache> NewRocksdbClockCache(uint64_t bytes, size
 #endif
 }
 
-// Adds a secondary cache of `bytes`, which holds blocks compressed by LZ4.
-inline void UseCompressedCache(uint64_t bytes, rocksdb::LRUCacheOptions* options) {
+// A CountingAllocator counts the memory that it has given and not got back. A secondary cache does
+// not tell its size.
+class CountingAllocator : public rocksdb::MemoryAllocator {
+ public:
+  explicit CountingAllocator(std::shared_ptr<std::atomic<uint64_t>> bytes)
+      : bytes_(std::move(bytes)) {}
+  const char* Name() const override { return "testbed.CountingAllocator"; }
+  void* Allocate(size_t size) override {
+    void* const block = std::malloc(size);
+    if (block == nullptr) throw std::bad_alloc();
+    bytes_->fetch_add(::malloc_usable_size(block), std::memory_order_relaxed);
+    return block;
+  }
+  void Deallocate(void* block) override {
+    bytes_->fetch_sub(::malloc_usable_size(block), std::memory_order_relaxed);
+    std::free(block);
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<uint64_t>> bytes_;
+};
+
+// Adds a secondary cache of `bytes`, which holds blocks compressed by LZ4. Returns the number of
+// bytes that its blocks take, which changes with them; null in a release that has no such cache.
+inline std::shared_ptr<const std::atomic<uint64_t>> UseCompressedCache(
+    uint64_t bytes, rocksdb::LRUCacheOptions* options) {
 #if TESTBED_ROCKSDB_FROM(7, 4)
+  const auto held = std::make_shared<std::atomic<uint64_t>>(0);
   rocksdb::CompressedSecondaryCacheOptions secondary;
   secondary.capacity = bytes;
   secondary.compression_type = rocksdb::kLZ4Compression;
+  secondary.memory_allocator = std::make_shared<CountingAllocator>(held);
   options->secondary_cache = rocksdb::NewCompressedSecondaryCache(secondary);
+  return held;
+#else
+  return nullptr;
 #endif
 }
 
