@@ -52,7 +52,7 @@ std::vector<std::pair<std::string, std::string>> Mmapv1Engine::EffectiveSettings
       {"small_files", on(s.small_files)},
       {"first_file_size", std::to_string(s.first_file_bytes)},
       {"most_file_size", std::to_string(s.most_file_bytes)},
-      {"ns_size", std::to_string(s.ns_bytes)},
+      {"ns_size", std::to_string(store_.NamespaceBytes())},
       {"preallocate", on(s.preallocate)},
       {"zero_fill", on(s.zero_fill)},
       {"sync_delay_ms", std::to_string(s.sync_delay_ms)},

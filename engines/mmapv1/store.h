@@ -97,6 +97,8 @@ class Store {
   void AddCounters(EngineCounters* counters);
   DiskSize SizeOnDisk();
   std::string JournalIo() const;
+  // Returns the bytes of the namespace file, which a database keeps as it was made.
+  uint64_t NamespaceBytes() const { return files_.file(kNsFile).bytes(); }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -118,6 +118,15 @@ TEST_F(Mmapv1EngineTest, GenerationsAllocateAsTheyDid) {
   EXPECT_EQ(More("record_bytes"), 1024u + 640);
 }
 
+TEST_F(Mmapv1EngineTest, ADatabaseKeepsItsNamespaceFileAndSaysSo) {
+  options_.extra["ns_size"] = "64k";
+  Open();
+  EXPECT_EQ(Setting("ns_size"), "65536");
+  options_.extra["ns_size"] = "1M";
+  Open();
+  EXPECT_EQ(Setting("ns_size"), "65536");
+}
+
 TEST_F(Mmapv1EngineTest, AnIndexEntryIsAKeyWithoutARecord) {
   Open();
   for (uint64_t row = 0; row < 1000; ++row) session_->Put(table_, RowKey(row), "");
