@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "device/error.h"
 #include "device/os/dir_lock.h"
@@ -212,7 +213,19 @@ void DatabaseCheck::CountBytes() {
 }  // namespace
 
 Inspection InspectDatabase(const std::string& dir, const InspectOptions& options) {
-  return DatabaseCheck(dir, options).Run();
+  try {
+    return DatabaseCheck(dir, options).Run();
+  } catch (const Error& error) {
+    if (error.kind() != Error::kCorruption) throw;
+    // A file is missing or empty, or the header of the namespace file is damaged, so that the files
+    // do not open as those of a database.
+    Inspection result;
+    Fault fault;
+    fault.file = dir;
+    fault.what = error.what();
+    result.faults.Add(std::move(fault));
+    return result;
+  }
 }
 
 }  // namespace testbed::mmapv1

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -120,6 +121,23 @@ TEST_F(Mmapv1DamageTest, AFileThatLostItsHeaderIsAnError) {
     ExpectAllRows();
     fs::remove_all(database_);
   }
+}
+
+// These files do not open as a database's. A check that threw the error wrote no findings.
+TEST_F(Mmapv1DamageTest, ACheckTellsWhatKeepsTheFilesFromOpeningAsAFault) {
+  MakeDatabase(false);
+  const std::string path = DataPath(database_, 1), away = dir_ + "/away";
+  fs::rename(path, away);
+  EXPECT_NE(FirstFault(database_).find(path + " is missing though"), std::string::npos);
+  std::ofstream(path).close();
+  EXPECT_NE(FirstFault(database_).find("has 0 bytes"), std::string::npos);
+  fs::rename(away, path);
+  EXPECT_EQ(FirstFault(database_), "");
+  constexpr size_t kAt = offsetof(NsHeader, database);
+  std::string bytes = Contents().at("mmapv1.ns");
+  bytes[kAt] = static_cast<char>(bytes[kAt] ^ 1);
+  std::ofstream(NsPath(database_), std::ios::binary) << bytes;
+  EXPECT_NE(FirstFault(database_).find("its checksum does not match"), std::string::npos);
 }
 
 TEST_F(Mmapv1DamageTest, WhatMayNotBeMadeIsNotMade) {
