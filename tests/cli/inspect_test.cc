@@ -165,6 +165,18 @@ TEST_F(InspectCommandTest, DamageIsNamedLineByLineAndCountsAsFailure) {
   EXPECT_TRUE(Contains(tree.err, "`testbed check d` says what is wrong")) << tree.err;
 }
 
+// A script that watches a database must not take a full disk for damage.
+TEST_F(InspectCommandTest, OnlyDamageHasExitCodeOne) {
+  Load("d");
+  EXPECT_EQ(Run("check d >/dev/full").code, 2);
+  const CommandResult full = Run("check d --json /dev/full");
+  EXPECT_EQ(full.code, 2);
+  EXPECT_TRUE(Contains(full.err, "--json /dev/full cannot be written")) << full.err;
+  EXPECT_TRUE(Contains(full.out, "\nsound: nothing is wrong\n")) << full.out;
+  Damage("d/db");
+  EXPECT_EQ(Run("check d >/dev/full").code, 1);
+}
+
 TEST_F(InspectCommandTest, ManyFaultsAreCutShortUnlessAllAreAskedFor) {
   Load("d");
   std::fstream file(directory_ / "d/db/btree.data",

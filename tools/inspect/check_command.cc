@@ -11,6 +11,7 @@
 #include "tools/inspect/inspect_dir.h"
 #include "tools/options.h"
 #include "tools/output/output_file.h"
+#include "tools/output/standard_streams.h"
 #include "tools/output/table.h"
 
 namespace testbed {
@@ -34,7 +35,8 @@ constexpr char kCheckExamples[] =
     "  page 17 of file d/db/btree.data, byte 139289, table default: its level is not one below "
     "its\n"
     "  parent's: expected 1, found 3\n"
-    "\nExit codes: 0 sound; 1 damaged; 2 no database, or one missing or in use; 130 interrupted.\n"
+    "\nExit codes: 0 sound; 1 damaged; 2 no database, or one missing or in use, or findings that "
+    "could not\nbe written; 130 interrupted.\n"
     "\nExamples:\n"
     "  testbed --engine btree --dir d --workload insert; testbed check d\n"
     "  testbed check d --all --json check.json\n"
@@ -183,7 +185,9 @@ void AddCheckCommand(CLI::App& app, std::function<int()>* command) {
   AddFileOption(*check, "--json", &a->json_file,
                 "Write the findings to a file; - is standard output");
   check->add_flag("--quiet", a->quiet, "Print no progress line");
-  check->callback([a, command] { *command = [a] { return CheckDatabase(*a); }; });
+  check->callback([a, command] {
+    *command = [a] { return JudgedOrFailed([&] { return CheckDatabase(*a); }); };
+  });
 }
 
 }  // namespace testbed
