@@ -69,6 +69,7 @@ class Checker {
   void CountRows(const BasementRef& rows, const KeyRange& range);
   void CheckInner(const Node& node, const BlockPlace& place, const std::vector<KeyRange>& ranges);
   void CountParts(const Node& node, const BlockPlace& place);
+  void CountFile();
   void Progress();
 
   const std::string dir_;
@@ -227,6 +228,31 @@ void Checker::CountParts(const Node& node, const BlockPlace& place) {
   PageCount& count = nodes_[node.height];
   ++count.pages;
   count.bytes += place.bytes;
+}
+
+// Splits the space of all files by its use. The nodes that were not counted by their levels have
+// parts of their own, so that the parts add up to the files.
+void Checker::CountFile() {
+  PageCount damaged{"damaged nodes", 0, 0};
+  PageCount others{options_.table.empty() ? "nodes not reached" : "nodes of other tables", 0, 0};
+  for (const auto& [block, place] : blocks_) {
+    PageCount& count = reached_.contains(block) ? damaged : others;
+    ++count.pages;
+    count.bytes += place.bytes;
+  }
+  for (auto& [level, count] : nodes_) {
+    count.type = level == 0 ? "leaf nodes" : "inner nodes, level " + std::to_string(level);
+    inspection_->pages.push_back(count);
+    damaged.pages -= count.pages;
+    damaged.bytes -= count.bytes;
+  }
+  for (const PageCount& count : {damaged, others}) {
+    if (count.pages > 0) inspection_->pages.push_back(count);
+  }
+  for (const PageCount& count : inspection_->pages) {
+    inspection_->disk.emplace_back(count.type, count.bytes);
+  }
+  inspection_->disk.emplace_back("log", LogBytes(LogPath(dir_)));
 }
 
 // Counts the rows of a part of a leaf as a scan finds them, with the messages that wait above the
@@ -403,14 +429,7 @@ void Checker::Run() {
       }
     }
   }
-  for (auto& [level, count] : nodes_) {
-    count.type = level == 0 ? "leaf nodes" : "inner nodes, level " + std::to_string(level);
-    inspection_->pages.push_back(count);
-  }
-  for (const PageCount& count : inspection_->pages) {
-    inspection_->disk.emplace_back(count.type, count.bytes);
-  }
-  inspection_->disk.emplace_back("log", LogBytes(LogPath(dir_)));
+  CountFile();
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ void DatabaseCheck::CheckExtents() {
 
 void DatabaseCheck::CountBytes() {
   const auto files = static_cast<uint64_t>(files_.count());
-  uint64_t heap = 0, index = 0, unused = 0;
+  uint64_t heap = 0, index = 0, used = 0, unused = 0;
   uint64_t heap_extents = 0, index_extents = 0;
   for (const auto& [at, extent] : extents_) {
     (extent.is_index ? index : heap) += extent.bytes;
@@ -196,7 +196,9 @@ void DatabaseCheck::CountBytes() {
   for (int32_t n = 0; n < files_.count(); ++n) {
     const auto& header = *files_.As<FileHeader>({n, 0});
     const uint64_t bytes = files_.file(n).bytes();
-    unused += bytes - std::min<uint64_t>(std::max(header.unused, kFileHeaderBytes), bytes);
+    const uint64_t end = std::min<uint64_t>(std::max(header.unused, kFileHeaderBytes), bytes);
+    used += end - std::min<uint64_t>(kFileHeaderBytes, end);
+    unused += bytes - end;
   }
   const uint64_t headers = files * kFileHeaderBytes, ns = files_.file(kNsFile).bytes();
   result_.pages = {{"file headers", files, headers},
@@ -208,6 +210,9 @@ void DatabaseCheck::CountBytes() {
                   {"extents of records", heap},
                   {"extents of buckets", index},
                   {"journal", DiskSizeOf(dir_, IsJournalFile).log_bytes}};
+  const std::string others =
+      options_.table.empty() ? "extents not reached" : "extents of other tables";
+  if (used > heap + index) result_.disk.emplace_back(others, used - heap - index);
 }
 
 }  // namespace

@@ -288,11 +288,20 @@ const std::vector<ColumnMeaning> kWords = {
     {kSpaceParts, "leaf nodes", "fractal: nodes with rows."},
     {kSpaceParts, "inner nodes, level ...",
      "fractal: nodes with messages; the leaves are level 0."},
+    {kSpaceParts, "damaged nodes", "fractal: nodes whose checksum or contents are wrong."},
+    {kSpaceParts, "nodes not reached",
+     "fractal: nodes of the translation table to which damage hides the way, or to which an "
+     "interrupted command did not come."},
+    {kSpaceParts, "nodes of other tables", "fractal: nodes of tables that --table left out."},
     {kSpaceParts, "free", "fractal: space that later nodes may use."},
     {kSpaceParts, "namespace file", "mmapv1: the catalogue of tables and indexes."},
     {kSpaceParts, "file headers", "mmapv1: the first page of each data file."},
     {kSpaceParts, "extents of records", "mmapv1: space of documents."},
     {kSpaceParts, "extents of buckets", "mmapv1: space of indexes."},
+    {kSpaceParts, "extents not reached",
+     "mmapv1: extents to which damage hides the way, or to which an interrupted command did not "
+     "come."},
+    {kSpaceParts, "extents of other tables", "mmapv1: extents of tables that --table left out."},
     {kSpaceParts, "journal", "mmapv1: its write-ahead log."},
     {kSpaceParts, "size on disk", "The sum of the parts: what the files take."},
 };

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "device/error.h"
 #include "device/file/durable.h"
@@ -102,6 +103,30 @@ TEST_F(FractalCheckTest, RowsAreThoseOfAScan) {
   EXPECT_EQ(tree.rows, rows);
   EXPECT_EQ(tree.key_bytes, key_bytes);
   EXPECT_EQ(tree.value_bytes, value_bytes);
+}
+
+// Nodes of other tables, and damaged ones, are in no level.
+TEST_F(FractalCheckTest, ThePartsOfTheSpaceAddUpToTheFiles) {
+  Load(20000, false);
+  uint64_t files = std::filesystem::file_size(DataPath(dir_));
+  for (const auto& entry : std::filesystem::directory_iterator(LogPath(dir_))) {
+    files += entry.file_size();
+  }
+  EXPECT_EQ(SumOf(InspectDatabase(dir_, InspectOptions()).disk), files);
+  InspectOptions options;
+  options.table = "u";
+  const Inspection one = InspectDatabase(dir_, options);
+  EXPECT_EQ(one.trees.size(), 1u);
+  EXPECT_EQ(SumOf(one.disk), files);
+  std::vector<TableEntry> tables;
+  BlockTable::Blocks blocks;
+  std::string why;
+  const auto file = OpenPastPageCache(DataPath(dir_), FileKind::kData);
+  ASSERT_TRUE(ReadTable(file.get(), ReadHeader(file.get()), &tables, &blocks, &why)) << why;
+  Flip(blocks.at(tables.at(0).root).offset);
+  const Inspection damaged = InspectDatabase(dir_, InspectOptions());
+  EXPECT_GT(damaged.faults.count, 0u);
+  EXPECT_EQ(SumOf(damaged.disk), files);
 }
 
 TEST_F(FractalCheckTest, ADatabaseWithoutTablesIsSound) {

@@ -88,6 +88,30 @@ TEST_F(Mmapv1TreeTest, RandomKeysFillBucketsToTwoThirds) {
   EXPECT_LT(fill, 0.8);
 }
 
+// The figures of one table leave out the other's extents, and the size on disk has them.
+TEST_F(Mmapv1TreeTest, TheSpaceOfTheFilesIsTheSameWhicheverTableIsAskedFor) {
+  Open();
+  std::unique_ptr<Table> other = NewTable("u");
+  for (uint64_t i = 0; i < 2000; ++i) {
+    table_->Put(Key(i), "value");
+    other->Put(Key(i), std::string(100, 'v'));
+  }
+  other.reset();
+  table_.reset();
+  files_.reset();
+  const Inspection all = InspectDatabase(dir_, {});
+  EXPECT_EQ(all.trees.size(), 2u);
+  EXPECT_EQ(all.disk.back().first, "journal") << "all extents are reached";
+  for (const char* table : {"t", "u"}) {
+    InspectOptions options;
+    options.table = table;
+    const Inspection one = InspectDatabase(dir_, options);
+    EXPECT_EQ(one.trees.size(), 1u);
+    EXPECT_EQ(one.disk.back().first, "extents of other tables");
+    EXPECT_EQ(SumOf(one.disk), SumOf(all.disk));
+  }
+}
+
 TEST_F(Mmapv1TreeTest, ARowWithoutValueHasNoRecord) {
   Open();
   table_->Put("a", "");
