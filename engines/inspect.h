@@ -75,6 +75,7 @@ struct ReplayNeeded {
 
 struct LevelStats {
   uint64_t pages = 0;
+  uint64_t bytes = 0;  // of these pages, as the file has them
   uint64_t entries = 0;
   uint64_t used_bytes = 0;             // bytes of the capacity that further entries cannot use
   uint64_t capacity_bytes = 0;         // bytes of all pages of the level that entries can use

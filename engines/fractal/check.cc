@@ -225,6 +225,7 @@ void Checker::CountParts(const Node& node, const BlockPlace& place) {
   (node.leaf() ? rows_bytes_ : message_bytes_) += stored;
   header_bytes_ += place.header_bytes;
   padding_bytes_ += place.bytes - place.header_bytes - stored;
+  tree_->levels[node.height].bytes += place.bytes;
   PageCount& count = nodes_[node.height];
   ++count.pages;
   count.bytes += place.bytes;

@@ -37,7 +37,7 @@ std::string LevelsText(const Inspection& inspection) {
     for (size_t l = tree.levels.size(); l-- > 0;) {
       const LevelStats& level = tree.levels[l];
       levels.Row({Printable(tree.table), l == 0 ? "0 (leaves)" : Count(l), Count(level.pages),
-                  Count(level.pages * inspection.page_size), Count(level.entries),
+                  Count(level.bytes), Count(level.entries),
                   Short(Ratio(level.entries, level.pages)), Percent(level.Fill())});
     }
     if (tree.overflow_pages > 0) {
@@ -150,11 +150,11 @@ json PageJson(const TreePage& page) {
   return j;
 }
 
-json TableJson(const TreeStats& tree, uint64_t page_size) {
+json TableJson(const TreeStats& tree) {
   json levels = json::array();
   for (const LevelStats& level : tree.levels) {
     levels.push_back({{"pages", level.pages},
-                      {"bytes", level.pages * page_size},
+                      {"bytes", level.bytes},
                       {"entries", level.entries},
                       {"used_bytes", level.used_bytes},
                       {"capacity_bytes", level.capacity_bytes},
@@ -207,9 +207,7 @@ std::string TreeText(const std::string& name, const Inspection& inspection) {
 
 json TreeJson(const Inspection& inspection) {
   json tables = json::array();
-  for (const TreeStats& tree : inspection.trees) {
-    tables.push_back(TableJson(tree, inspection.page_size));
-  }
+  for (const TreeStats& tree : inspection.trees) tables.push_back(TableJson(tree));
   return {{"page_size", inspection.page_size},
           {"partial", inspection.stopped},
           {"fault_count", inspection.faults.count},

@@ -61,6 +61,7 @@ void CountNode(const Node& node, uint32_t page_size, TreeStats* stats) {
   if (stats->levels.size() <= level) stats->levels.resize(level + 1);
   LevelStats& counts = stats->levels[level];
   ++counts.pages;
+  counts.bytes += page_size;
   counts.entries += node.count();
   counts.used_bytes += node.UsedBytes();
   counts.capacity_bytes += node.Capacity();

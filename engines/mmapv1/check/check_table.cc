@@ -205,6 +205,7 @@ void TableCheck::FillStats() {
   for (const Seen& bucket : buckets_) {
     LevelStats& level = stats_.levels[depth_ - bucket.depth];
     ++level.pages;
+    level.bytes += kBucketRecord;
     level.entries += bucket.entries;
     level.used_bytes += bucket.used;
     level.capacity_bytes += kBodyBytes;

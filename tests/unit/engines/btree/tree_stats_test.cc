@@ -36,6 +36,7 @@ TEST_F(BtreeTreeStatsTest, ATreeOfThreeRowsCountedByHand) {
   EXPECT_EQ(tree.overflow_pages, 2u);
   ASSERT_EQ(tree.levels.size(), 1u);
   EXPECT_EQ(tree.levels[0].pages, 1u);
+  EXPECT_EQ(tree.levels[0].bytes, kPage);
   EXPECT_EQ(tree.levels[0].entries, 3u);
   EXPECT_EQ(tree.Pages(), 3u);
   // A slot has 8 bytes, a length 2 and a reference 16. There are no fences and no common prefix.

@@ -68,6 +68,11 @@ TEST_F(FractalCheckTest, ASoundDatabaseIsSound) {
     EXPECT_GT(result.trees[0].rows, 1000u);
     EXPECT_GT(result.trees[0].levels[0].Fill(), 0.9);
     EXPECT_TRUE(result.trees[0].shape.has_value());
+    for (const TreeStats& tree : result.trees) {
+      uint64_t bytes = 0;
+      for (const LevelStats& level : tree.levels) bytes += level.bytes;
+      EXPECT_EQ(bytes, tree.Bytes()) << "compressed pages take fewer bytes than their size";
+    }
     EXPECT_EQ(SumOf(result.disk) > 0, true);
     ASSERT_TRUE(result.replay.has_value());
     EXPECT_EQ(result.replay->records > 0, crash);
