@@ -136,6 +136,28 @@ TEST_F(InspectCommandTest, AnUnfinishedLoadIsCheckedAndAnUnfinishedBackupIsNot) 
   EXPECT_EQ(Run("check d").code, 0);
 }
 
+// The record and the lock of the run lie above the directory to which the link leads.
+TEST_F(InspectCommandTest, ALinkToTheDatabasesOfARunLeadsToItsRecord) {
+  LoadThree("d");
+  std::filesystem::create_directory_symlink("d/db", directory_ / "all");
+  std::filesystem::create_directory_symlink("d/db/1", directory_ / "one");
+  EXPECT_EQ(Run("check all").code, 0);
+  EXPECT_EQ(Run("tree one").code, 0);
+  const int lock = Hold("d");
+  ASSERT_GE(lock, 0);
+  for (const std::string command : {"check all", "check one", "tree all", "tree one"}) {
+    ExpectRefused(Run(command), "is used by another testbed now");
+  }
+  close(lock);
+  std::filesystem::rename(directory_ / "d/db/2", directory_ / "aside");
+  ExpectRefused(Run("check all"), "directory all/2 is missing: ");
+  std::filesystem::rename(directory_ / "aside", directory_ / "d/db/2");
+  ChangeRecord("d", {{"loaded", false}, {"unfinished_backup", true}});
+  for (const std::string command : {"check all", "check one", "tree all", "tree one"}) {
+    ExpectRefused(Run(command), "was begun there, and not finished");
+  }
+}
+
 TEST_F(InspectCommandTest, DamageIsNamedLineByLineAndCountsAsFailure) {
   Load("d");
   Damage("d/db");

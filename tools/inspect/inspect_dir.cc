@@ -49,10 +49,10 @@ std::string Joined(const std::vector<std::string>& words) {
                           dir, Joined(names)));
 }
 
-// Returns the directory that holds the record: `dir`, or one of the two above it, since `dir` may
-// be DIR/db/0. Returns an empty string when none of them has a record.
-std::string RunDirectory(const std::string& dir) {
-  fs::path path = PlainPath(dir);
+// Returns the directory that holds the record: `path`, or one of the two above it, since `path` may
+// be DIR/db/0. Returns an empty string when none of them has a record. This function and the next
+// two take a path of PathInRun.
+std::string RunDirectory(fs::path path) {
   for (int up = 0; up < 3; ++up) {
     if (ReadRecord(path)) return path.string();
     path = path.parent_path();
@@ -60,17 +60,15 @@ std::string RunDirectory(const std::string& dir) {
   return "";
 }
 
-// Returns whether `dir` is the directory `run` of a run, or its db/.
-bool HasAllDatabases(const std::string& dir, const std::string& run) {
-  const fs::path path = PlainPath(dir);
+// Returns whether `path` is the directory `run` of a run, or its db/.
+bool HasAllDatabases(const fs::path& path, const std::string& run) {
   return path == run || path == fs::path(run) / kEngineFiles;
 }
 
-// Returns whether the record in `run` is about `dir`: the run's directory, its db/, or a directory
+// Returns whether the record in `run` is about `path`: the run's directory, its db/, or a directory
 // in db/.
-bool IsOfRun(const std::string& dir, const std::string& run) {
-  return HasAllDatabases(dir, run) ||
-         fs::path(PlainPath(dir)).parent_path() == fs::path(run) / kEngineFiles;
+bool IsOfRun(const fs::path& path, const std::string& run) {
+  return HasAllDatabases(path, run) || path.parent_path() == fs::path(run) / kEngineFiles;
 }
 
 bool IsUnfinishedBackup(const nlohmann::json& record) {
@@ -132,15 +130,16 @@ InspectedDir::InspectedDir(const std::string& dir, const std::string& command, c
                 fmt::format("{} is not a directory; give the directory of a database", path));
   }
   directories_.push_back(path);
-  run_directory_ = RunDirectory(path);
+  const std::string in_run = PathInRun(path);
+  run_directory_ = RunDirectory(in_run);
   std::optional<nlohmann::json> record;  // if it is about `path`
   if (!run_directory_.empty()) {
     directories_.push_back(run_directory_);
     lock_ = DirLock(run_directory_, "directory");
-    if (IsOfRun(path, run_directory_)) record = ReadRecord(run_directory_);
+    if (IsOfRun(in_run, run_directory_)) record = ReadRecord(run_directory_);
   }
   if (record && IsUnfinishedBackup(*record)) RefuseUnfinished(path, run_directory_, *record);
-  const bool has_all = record && HasAllDatabases(path, run_directory_);
+  const bool has_all = record && HasAllDatabases(in_run, run_directory_);
   if (!Find(path) && !Find(path + "/db") && !FindNumbered(path + "/db") && !FindNumbered(path)) {
     if (has_all && fs::is_directory(run_directory_ + "/" + kEngineFiles, none)) {
       CheckAllThere(path, run_directory_, *record);
@@ -191,6 +190,14 @@ std::string EnginesThrough(const InspectedDir::Door& door) {
 std::string PlainPath(const std::string& dir) {
   const fs::path path = fs::absolute(dir).lexically_normal();
   return path.has_filename() ? path : path.parent_path();
+}
+
+std::string PathInRun(const std::string& dir) {
+  const std::string plain = PlainPath(dir);
+  if (IsOfRun(plain, RunDirectory(plain))) return plain;
+  std::error_code none;
+  const fs::path real = fs::canonical(dir, none);
+  return !none && IsOfRun(real, RunDirectory(real)) ? real.string() : plain;
 }
 
 std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::string& what,

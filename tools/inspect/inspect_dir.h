@@ -62,6 +62,11 @@ std::string EnginesThrough(const InspectedDir::Door& door);
 // Returns the directory as an absolute path without "." and "..", and without a slash at its end.
 std::string PlainPath(const std::string& dir);
 
+// Returns the path by which the directory lies in that of a run: PlainPath or, when the record of
+// no run is about that path, the one without symbolic links, if a record is about it. A link may
+// lead to the db/ of a run from anywhere.
+std::string PathInRun(const std::string& dir);
+
 // Returns a callback for InspectOptions::progress that shows the progress by a ProgressLine,
 // beginning after two seconds. Destroying the callback clears the line.
 std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::string& what,

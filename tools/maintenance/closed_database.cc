@@ -77,14 +77,15 @@ ClosedDatabase::ClosedDatabase(const DatabaseArguments& arguments, const std::st
     : arguments_(arguments),
       dir_(NamedDirectory(arguments, command)),
       inspected_(Inspected(arguments, dir_, command, door)),
-      base_(PlainPath(dir_)) {
+      path_(PathInRun(dir_)),
+      base_(path_.string()) {
   const std::string& run = inspected_.run_directory();
   if (run.empty()) return;
   const std::string files = run + "/" + kEngineFiles;
-  is_whole_ = base_ == run || base_ == files;
+  is_whole_ = path_ == run || path_ == files;
   // The run's record belongs to the run's directory, its db/, and the directories directly in db/
   // alone.
-  if (is_whole_ || fs::path(base_).parent_path() == files) record_ = ReadRecord(run);
+  if (is_whole_ || path_.parent_path() == files) record_ = ReadRecord(run);
   if (record_ && !record_->value("loaded", false)) {
     RefuseUnfinished(inspected_.directories().front(), run, *record_);
   }
@@ -93,7 +94,8 @@ ClosedDatabase::ClosedDatabase(const DatabaseArguments& arguments, const std::st
 }
 
 std::string ClosedDatabase::PlaceOf(const InspectedDir::Database& database) const {
-  return fs::path(PlainPath(database.path)).lexically_relative(base_);
+  const fs::path below = fs::path(PlainPath(database.path)).lexically_relative(PlainPath(dir_));
+  return fs::path(PlainPath(path_ / below)).lexically_relative(base_);
 }
 
 std::string ClosedDatabase::CompressionOf(const InspectedDir::Database& database,

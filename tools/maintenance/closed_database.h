@@ -14,6 +14,7 @@
 #ifndef TESTBED_TOOLS_MAINTENANCE_CLOSED_DATABASE_H_
 #define TESTBED_TOOLS_MAINTENANCE_CLOSED_DATABASE_H_
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -63,6 +64,7 @@ class ClosedDatabase {
   const DatabaseArguments arguments_;
   const std::string dir_;
   InspectedDir inspected_;
+  const std::filesystem::path path_;      // PathInRun of dir_
   std::optional<nlohmann::json> record_;  // record of the run that made the database
   bool is_whole_ = false;                 // dir_ is that run's
   std::string base_;                      // directory to which PlaceOf is relative

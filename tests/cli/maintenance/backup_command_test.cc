@@ -133,6 +133,31 @@ TEST_F(BackupCommandTest, WithoutOneOfTheDatabasesOrTheEndOfTheLoadIsRefused) {
   EXPECT_TRUE(Has("c/btree.data"));
 }
 
+// One of the databases lies on another disk.
+TEST_F(BackupCommandTest, ALinkToTheDatabasesOfARunStandsForThem) {
+  LoadThree("d");
+  std::filesystem::rename(directory_ / "d/db/1", directory_ / "disk");
+  std::filesystem::create_directory_symlink("../../disk", directory_ / "d/db/1");
+  std::filesystem::create_directory_symlink("d/db", directory_ / "link");
+  std::filesystem::create_directory_symlink("d/db/2", directory_ / "one");
+  for (const std::string from : {"link", "d"}) {
+    const CommandResult backup = Run("backup " + from + " --to copy-of-" + from);
+    EXPECT_EQ(backup.code, 0) << backup.err;
+    const std::string copy = "copy-of-" + from;
+    EXPECT_EQ(Read(directory_ / copy / "testbed.json"), Read(directory_ / "d/testbed.json"));
+    EXPECT_TRUE(Has(copy + "/db/1/btree.data"));
+    EXPECT_EQ(Rows(copy), Rows("d"));
+  }
+  EXPECT_EQ(Run("backup one --to two").code, 0);
+  EXPECT_TRUE(Has("two/btree.data"));
+  ExpectRefused(Run("backup link --to d/copy"), "or lies in it; give one elsewhere");
+  ChangeRecord("d", {{"loaded", false}});
+  for (const char* command : {"backup link --to c", "backup one --to c", "compact link"}) {
+    ExpectRefused(Run(command), "a load or a backup of btree was begun there, and not finished");
+  }
+  EXPECT_FALSE(Has("c"));
+}
+
 // The settings of the run that loaded it are in its record.
 TEST_F(BackupCommandTest, TheDatabaseIsOpenedWithTheSettingsOfItsRun) {
   Load("d", "--engine-option torn_page=full_page_image");
