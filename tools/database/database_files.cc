@@ -78,13 +78,32 @@ bool IsBegunRecord(const std::string& text) {
   return false;
 }
 
+// Returns the engine that the record names, without its release; empty when it names none.
+std::string EngineOf(const json& record) {
+  return SplitRelease(record.value("engine", "")).engine;
+}
+
+// Throws Error (kUsage) when this build lacks the engine that the record names. None of the files
+// would be recognized, and without the record nothing would know them any more.
+void CheckEngineIsKnown(const json& record, const std::string& shown) {
+  const std::string name = EngineOf(record);
+  const std::vector<EngineInfo>& all = Engines();
+  const bool is_known = std::any_of(all.begin(), all.end(),
+                                    [&](const EngineInfo& info) { return info.name == name; });
+  if (name.empty() || is_known) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} holds a database of {}, which this build does not have, so its files "
+                          "are not known: use a build that has {}, or remove them yourself",
+                          shown, name, name));
+}
+
 // Recognizes the files that the engine of a database makes, in any release; when the record names
 // no engine, the files that any engine makes.
 class Ours {
  public:
   // Reads the names that follow from tables, from the record and from the database in `files`.
   Ours(const json& record, const std::string& files) {
-    const std::string name = SplitRelease(record.value("engine", "")).engine;
+    const std::string name = EngineOf(record);
     for (const EngineInfo& info : Engines()) {
       if (!name.empty() && name != info.name) continue;
       engines_.push_back(&info);
@@ -294,6 +313,7 @@ void RemoveUnfinishedRecords(const std::string& dir) {
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown) {
   const std::optional<json> record = ReadRecord(dir);
   if (!record) return Names(dir);
+  CheckEngineIsKnown(*record, shown);
   const fs::path files = fs::path(dir) / kEngineFiles;
   std::error_code error;
   if (fs::is_symlink(fs::symlink_status(files, error))) {

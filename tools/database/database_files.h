@@ -60,8 +60,8 @@ bool HoldsNoDatabaseYet(const std::string& dir);
 void RemoveUnfinishedRecords(const std::string& dir);
 // Removes the database in `dir`: the engine's files in db/, and the record, which says before that
 // the database is not loaded. Does nothing when `dir` has no record. Returns the names of the files
-// that stay. Throws Error (kUsage) when db/ is a symbolic link, and Error (kIo) when the database
-// cannot be removed. Messages call the directory `shown`.
+// that stay. Throws Error (kUsage) when db/ is a symbolic link or this build lacks the database's
+// engine, and Error (kIo) when the database cannot be removed. Messages call the directory `shown`.
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown);
 // Returns the bytes on disk of the files in db/, which are about those that RemoveDatabase frees; 0
 // when `dir` has no record. Files that this user cannot examine count 0 bytes.

@@ -59,6 +59,22 @@ TEST_F(DatabaseFilesTest, OfADatabaseNothingStaysButWhatIsNotItsOwn) {
   EXPECT_TRUE(fs::is_empty(dir_));
 }
 
+// The record went, and all files stayed, as if they were not testbed's.
+TEST_F(DatabaseFilesTest, ADatabaseOfAnEngineThatThisBuildLacksStays) {
+  for (const char* engine : {"nosuch", "nosuch@1.2"}) {
+    const nlohmann::json record = {
+        {"schema", kDatabaseSchema}, {"engine", engine}, {"loaded", true}};
+    WriteRecord(dir_, record);
+    fs::create_directories(dir_ + "/db");
+    std::ofstream(dir_ + "/db/nosuch.data") << "x";
+    EXPECT_THROW(RemoveDatabase(dir_, dir_), Error);
+    RemoveDatabaseDirectory(dir_);
+    EXPECT_TRUE(fs::exists(dir_ + "/db/nosuch.data"));
+    ASSERT_TRUE(ReadRecord(dir_));
+    EXPECT_EQ(*ReadRecord(dir_), record);
+  }
+}
+
 TEST_F(DatabaseFilesTest, OnlyADatabaseOfOursHasBytesThatItsRemovalFrees) {
   fs::create_directories(dir_ + "/db/part");
   FileOptions options;
