@@ -228,14 +228,15 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
       "complete_words results exp; complete_words history --st; complete_words --keys pl; "
       "complete_words ab --way d; complete_words compare --metric rate,engine_m; "
       "touch placenames; complete_words --keys pl; "
-      "mkdir dbs; complete_words experiment --databases db; complete_words --databases db'";
+      "mkdir dbs; complete_words experiment --databases db; complete_words --databases db; "
+      "touch \"two words.json\"; complete_words report two; echo ${#COMPREPLY[@]}'";
   FILE* pipe = popen(bash.c_str(), "r");
   std::string out(4096, 0);
   out.resize(fread(out.data(), 1, out.size(), pipe));
   pclose(pipe);
   EXPECT_EQ(out,
             "btree\ndirect,buffered\nexperiment\nread-size\ncells\n--markdown\nexport\n--store\n"
-            "places\nduet\nrate,engine_misses\nplaces placenames\ndbs\n\n")
+            "places\nduet\nrate,engine_misses\nplaces placenames\ndbs\n\ntwo words.json\n1\n")
       << "a run has a number of databases, an experiment their directory";
 }
 

@@ -231,7 +231,8 @@ std::string Bash(const CLI::App& app) {
                          : v.directories ? " kind=-d"
                                          : "");
   }
-  // A list such as 4k,8k is completed at its last part.
+  // A list such as 4k,8k is completed at its last part. The shell would split the names of files at
+  // their spaces, so each line of compgen is taken as it is.
   return fmt::format(
       "# bash completion of testbed; made by `testbed completion bash`\n"
       "_testbed() {{\n"
@@ -246,7 +247,8 @@ std::string Bash(const CLI::App& app) {
       "  case $current in *,*) list=${{current%,*}}, ;; esac\n"
       "  [ -z \"$words\" ] || COMPREPLY=($(compgen -P \"$list\" -W \"$words\" -- "
       "\"${{current##*,}}\"))\n"
-      "  [ -z \"$kind\" ] || COMPREPLY+=($(compgen $kind -- \"$current\"))\n"
+      "  [ -z \"$kind\" ] || mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < "
+      "<(compgen $kind -- \"$current\")\n"
       "}}\n"
       "complete -o filenames -F _testbed testbed\n",
       BashCases(commands), cases, SingleQuoted(names));
