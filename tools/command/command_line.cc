@@ -33,6 +33,7 @@
 #include "tools/list_command.h"
 #include "tools/maintenance/maintenance_commands.h"
 #include "tools/output/output_file.h"
+#include "tools/output/table.h"
 #include "tools/release/release.h"
 #include "tools/release/release_process.h"
 #include "tools/report/compare_command.h"
@@ -167,6 +168,12 @@ void RefuseOptionsBeforeCommand(const CLI::App& app) {
   }
 }
 
+// Prints the sentence of an error. It may have names of files that others chose, and a terminal
+// must show what it would take for commands in them as spaces.
+void PrintError(const std::string& sentence) {
+  fmt::print(stderr, "testbed: {}\n", SeveralLines(sentence));
+}
+
 // Returns the words with "--option=" as two words, of which the second is empty. The parser would
 // take the word that follows, such as another option, for the value.
 std::vector<std::string> WithEmptyValues(const std::vector<std::string>& words) {
@@ -242,17 +249,17 @@ int RunCommandLine(int argc, char** argv) {
   try {
     return Main(argc, argv);
   } catch (const Stopped& e) {
-    fmt::print(stderr, "testbed: {}\n", e.what());
+    PrintError(e.what());
     return kStoppedByUser;
   } catch (const Error& e) {
-    fmt::print(stderr, "testbed: {}\n", e.what());
+    PrintError(e.what());
     const bool refused = e.kind() == Error::kUsage || e.kind() == Error::kIo;
     return refused ? 2 : 1;
   } catch (const std::filesystem::filesystem_error& e) {
-    fmt::print(stderr, "testbed: {} cannot be used: {}\n", e.path1().string(), e.code().message());
+    PrintError(fmt::format("{} cannot be used: {}", e.path1().string(), e.code().message()));
     return 2;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "testbed: {}\n", SentenceOf(e));
+    PrintError(SentenceOf(e));
     return 1;
   }
 }

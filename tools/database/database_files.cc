@@ -21,6 +21,7 @@
 #include "engines/registry.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "tools/output/table.h"
 #include "tools/release/release.h"
 
 namespace testbed {
@@ -363,9 +364,12 @@ void RemoveDatabaseDirectory(const std::string& dir) {
 
 std::string SomeNames(const std::vector<std::string>& names) {
   constexpr size_t kMost = 5;
-  if (names.size() <= kMost) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + kMost, ", "),
-                     names.size() - kMost);
+  std::vector<std::string> listed;
+  for (const std::string& name : names) {
+    if (listed.size() < kMost) listed.push_back(OneLine(name));
+  }
+  const std::string text = fmt::format("{}", fmt::join(listed, ", "));
+  return names.size() <= kMost ? text : fmt::format("{} and {} more", text, names.size() - kMost);
 }
 
 TemporaryDatabase::TemporaryDatabase(const std::string& parent) : dir_(parent) {

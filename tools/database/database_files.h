@@ -73,7 +73,8 @@ std::vector<std::string> RemoveEngineFiles(const std::string& files, const std::
 // Removes the database in `dir`, and then `dir` itself if it is empty. Does nothing when another
 // process holds the lock of `dir`. Never throws: files that cannot be removed stay.
 void RemoveDatabaseDirectory(const std::string& dir);
-// Returns the names as text, such as "a, b and 3 more"; at most five are listed.
+// Returns the names as text on one line, such as "a, b and 3 more"; at most five are listed, with
+// spaces in place of control characters.
 std::string SomeNames(const std::vector<std::string>& names);
 
 // A temporary directory with an empty database. The destructor removes it. Not thread-safe.

@@ -80,7 +80,8 @@ std::string ReplayText(const ReplayNeeded& replay) {
 
 std::string CheckText(const Checked& checked, size_t shown) {
   const Inspection& r = checked.result;
-  std::string text = fmt::format("{}: {}", checked.database->path, checked.database->engine->name);
+  std::string text =
+      fmt::format("{}: {}", OneLine(checked.database->path), checked.database->engine->name);
   if (r.page_size != 0) text += fmt::format(", pages of {}", ShortSize(r.page_size));
   text += "\n" + (r.replay ? ReplayText(*r.replay) : "");
   text += FaultLines(r.faults, "", shown);

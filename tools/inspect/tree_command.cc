@@ -68,7 +68,7 @@ int Tree(const TreeArguments& a) {
     const Inspection result = database.engine->tree(database.path, options);
     options.progress = nullptr;  // destroys the progress line, which clears it
     if (&database != &dir.databases().front()) text += "\n";
-    text += TreeText(database.path + ": " + database.engine->name, result);
+    text += TreeText(OneLine(database.path) + ": " + database.engine->name, result);
     json j = {{"path", database.path}, {"engine", database.engine->name}};
     j.update(TreeJson(result));
     document["databases"].push_back(std::move(j));

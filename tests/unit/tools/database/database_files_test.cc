@@ -36,6 +36,14 @@ class DatabaseFilesTest : public testing::Test {
   std::string dir_;
 };
 
+// Others choose the names, and a terminal would obey what is in them.
+TEST_F(DatabaseFilesTest, NamesAreListedOnOneLineWithoutControlCharacters) {
+  EXPECT_EQ(SomeNames({"a\x1b[2J", "b\nc"}), "a [2J, b c");
+  EXPECT_EQ(SomeNames({"1", "2", "3", "4", "5"}), "1, 2, 3, 4, 5");
+  EXPECT_EQ(SomeNames({"1", "2", "3", "4", "5", "6", "7"}), "1, 2, 3, 4, 5 and 2 more");
+  EXPECT_EQ(SomeNames({}), "");
+}
+
 // Without a record, nothing shows that testbed made the files.
 TEST_F(DatabaseFilesTest, WhatHasNoRecordStays) {
   std::ofstream(dir_ + "/photo.jpg") << "x";
