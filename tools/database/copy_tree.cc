@@ -79,13 +79,16 @@ void CopyWithHoles(const std::string& from, const std::string& to) {
 void CopyTree(const std::string& from, const std::string& to) {
   try {
     fs::create_directories(to);
-    for (const auto& entry : fs::recursive_directory_iterator(from)) {
+    const auto follow = fs::directory_options::follow_directory_symlink;
+    for (const auto& entry : fs::recursive_directory_iterator(from, follow)) {
       if (StopRequested()) return;
       const fs::path there = to / entry.path().lexically_relative(from);
       if (entry.is_directory()) {
         fs::create_directories(there);
       } else if (entry.is_regular_file()) {
         CopyWithHoles(entry.path(), there);
+      } else if (entry.is_symlink() && !entry.exists()) {
+        throw Error::Io("copy", entry.path(), ENOENT);  // its disk may not be mounted
       }
     }
   } catch (const fs::filesystem_error& e) {

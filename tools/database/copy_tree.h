@@ -18,8 +18,10 @@
 namespace testbed {
 
 // Copies the regular files and directories below `from` to `to`, which is made when it is missing.
-// Files of the same names are overwritten, symbolic links of these names are refused, and other
-// files in `to` stay. A copy that a signal stops (StopRequested) is not whole. Throws Error::kIo.
+// Where a symbolic link leads to one, such as to a log on another disk, the copy has the file or
+// directory itself; a link that leads nowhere is an error. In `to`, files of the same names are
+// overwritten, symbolic links of these names are refused, and other files stay. A copy that a
+// signal stops (StopRequested) is not whole. Throws Error::kIo.
 void CopyTree(const std::string& from, const std::string& to);
 
 // Makes the regular files and directories below `dir` durable, and the name of `dir`. A call that a

@@ -75,6 +75,21 @@ TEST_F(CopyTreeTest, HolesStayHoles) {
   EXPECT_LT(st.st_blocks * 512, 8 << 20) << "holes were written";
 }
 
+// The directory was copied without its files.
+TEST_F(CopyTreeTest, WhatLinksLeadToIsCopied) {
+  fs::create_directories(dir_ / "disk");
+  std::ofstream(dir_ / "disk/log-1") << "log";
+  fs::create_directory_symlink(dir_ / "disk", dir_ / "from/log");
+  fs::create_symlink(dir_ / "disk/log-1", dir_ / "from/file");
+  CopyTree(dir_ / "from", dir_ / "to");
+  EXPECT_EQ(Read(dir_ / "to/log/log-1"), "log");
+  EXPECT_EQ(Read(dir_ / "to/file"), "log");
+  EXPECT_FALSE(fs::is_symlink(dir_ / "to/log"));
+  EXPECT_FALSE(fs::is_symlink(dir_ / "to/file"));
+  fs::rename(dir_ / "disk", dir_ / "unmounted");
+  EXPECT_THROW(CopyTree(dir_ / "from", dir_ / "again"), Error);
+}
+
 TEST_F(CopyTreeTest, WhatCannotBeReadIsAnError) {
   EXPECT_THROW(CopyWithHoles(dir_ / "none", dir_ / "to"), Error);
   EXPECT_THROW(CopyWithHoles(dir_ / "from", dir_ / "none/to"), Error);
