@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "engines/btree/inspect/image.h"
 #include "engines/btree/inspect/tree_stats.h"
 #include "engines/btree/inspect/walk.h"
+#include "engines/btree/tree/change_buffer.h"
 
 namespace testbed::btree {
 namespace {
@@ -67,7 +69,7 @@ class Checker {
 
   void WalkTable(const TableRoot& table, const Walk::Rows& rows) {
     TreeStats stats = walk_.Tree(table, rows);
-    stats.own = table.name == kCatalogueName;
+    stats.own = table.name == kCatalogueName || table.name == kChangeBufferTable;
     if (options_.shape_levels > 0 && !stats.levels.empty()) {
       stats.shape = ReadShape(input_.reader, input_.page_size, table.root, options_);
     }
@@ -101,7 +103,7 @@ class Checker {
   const InspectOptions& options_;
   Inspection* const inspection_;
   Walk walk_;
-  std::vector<TableRoot> tables_;          // sorted by name
+  std::vector<TableRoot> tables_;          // sorted by name, behind the change buffer's
   std::map<uint32_t, std::string> names_;  // names by table number
   // These are the used pages that no tree has reached.
   std::vector<Loose> lost_nodes_;
@@ -154,8 +156,11 @@ void Checker::WalkCatalogue() {
       if (!known(name)) AddTable(name, value, {kCatalogueRoot, 0});
     }
   }
+  const auto place = [](const TableRoot& table) {
+    return std::pair<bool, std::string_view>(table.name != kChangeBufferTable, table.name);
+  };
   std::sort(tables_.begin(), tables_.end(),
-            [](const TableRoot& a, const TableRoot& b) { return a.name < b.name; });
+            [&](const TableRoot& a, const TableRoot& b) { return place(a) < place(b); });
   if (options_.table.empty() || options_.table == kCatalogueName || known(options_.table) ||
       walk_.cut(kCatalogueTable)) {
     return;

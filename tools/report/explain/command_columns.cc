@@ -36,10 +36,12 @@ constexpr char kEngineOptions[] = "--engine-option of ENGINE";
 constexpr char kWorkloadOptions[] = "--workload-option of WORKLOAD";
 
 const std::vector<ColumnMeaning> kCommandMeanings = {
-    {kTreeTables, "table", "The table or index; one in brackets is the engine's own."},
+    {kTreeTables, "table",
+     "The table or index. One in brackets is the engine's own, and so is btree.change_buffer."},
     {kTreeTables, "height", "Levels of its tree, the leaves included."},
     {kTreeTables, "rows",
-     "Rows as a scan finds them: of fractal, with the changes that wait above the leaves."},
+     "Rows as a scan finds them: of fractal, with the changes that wait above the leaves. Rows "
+     "that wait in btree.change_buffer count there."},
     {kTreeTables, "pages", "Pages of the tree, those of long values included."},
     {kTreeTables, "bytes", "Bytes of these pages."},
     {kTreeTables, "bytes/row", "These bytes for each row."},

@@ -5,7 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "engines/btree/btree_engine.h"
 #include "engines/btree/store/read_queue.h"
@@ -94,6 +97,26 @@ TEST_F(ChangeBufferTest, HidesNothing) {
   ExpectRows(tree, model);  // forward, then backward
   EXPECT_EQ(store_->change_buffer()->rows(), 0u) << "a walk leaves nothing behind";
   ExpectSound();
+}
+
+// `tree` took it for a table of the user's, and the rows that wait in it for further ones.
+TEST_F(ChangeBufferTest, IsATreeOfTheEnginesOwn) {
+  Open();
+  Model model = Load();
+  store_->OpenTable("a");  // a name before the buffer's
+  {
+    StoreClient client(store_.get());
+    Change(&client, store_->OpenTable("t")->table(), &model, 200);
+  }
+  EXPECT_GT(store_->change_buffer()->rows(), 100u);
+  store_.reset();
+  const Inspection result = InspectDatabase(dir_, {});
+  EXPECT_EQ(result.faults.count, 0u);
+  std::vector<std::pair<std::string, bool>> trees;
+  for (const TreeStats& tree : result.trees) trees.emplace_back(tree.table, tree.own);
+  const std::vector<std::pair<std::string, bool>> expected = {
+      {"(catalogue)", true}, {std::string(kChangeBufferTable), true}, {"a", false}, {"t", false}};
+  EXPECT_EQ(trees, expected);
 }
 
 TEST_F(ChangeBufferTest, ItsLimitKeepsItsShareOfTheCache) {
