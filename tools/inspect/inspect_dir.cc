@@ -1,10 +1,13 @@
 #include "tools/inspect/inspect_dir.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -106,6 +109,26 @@ void CheckAllThere(const std::string& dir, const std::string& run, const nlohman
   }
 }
 
+// Throws Error (kUsage) when this user may not read one of the engine's files. The engine would
+// take it for damaged.
+void CheckFilesReadable(const InspectedDir::Database& database, const std::string& command) {
+  std::error_code error;
+  fs::recursive_directory_iterator at(database.path,
+                                      fs::directory_options::skip_permission_denied, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    std::error_code unknown;
+    const bool is_directory = at->is_directory(unknown);
+    const std::string inside = at->path().lexically_relative(database.path);
+    if (!IsEngineFile(*database.engine, inside, is_directory)) continue;
+    const int needed = is_directory ? R_OK | X_OK : R_OK;
+    if (::access(at->path().c_str(), needed) == 0 || errno != EACCES) continue;
+    throw Error(Error::kUsage,
+                fmt::format("{} cannot be read ({}): run testbed {} as a user who may read all "
+                            "files of the database",
+                            at->path().string(), std::strerror(EACCES), command));
+  }
+}
+
 }  // namespace
 
 void RefuseUnfinished(const std::string& dir, const std::string& run,
@@ -153,6 +176,7 @@ InspectedDir::InspectedDir(const std::string& dir, const std::string& command, c
                             "it knows those of {}",
                             database.path, database.engine->name, command, EnginesThrough(door)));
   }
+  for (const Database& database : databases_) CheckFilesReadable(database, command);
   if (has_all) CheckAllThere(path, run_directory_, *record);
 }
 

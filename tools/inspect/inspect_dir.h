@@ -30,9 +30,10 @@ class InspectedDir {
   using Door = std::function<bool(const EngineInfo&)>;
 
   // Throws Error (kUsage) when the directory does not exist, holds no database, holds a database of
-  // an engine for which `door` returns false, is in use by a run, or holds a backup that was not
-  // finished. For a run's directory or its db/ it also throws when the directory of a database is
-  // missing that the record names. `command` is the name of the subcommand, for the message.
+  // an engine for which `door` returns false or one with files that this user may not read, is in
+  // use by a run, or holds a backup that was not finished. For a run's directory or its db/ it also
+  // throws when the directory of a database is missing that the record names. `command` is the name
+  // of the subcommand, for the message.
   InspectedDir(const std::string& dir, const std::string& command, const Door& door);
 
   const std::vector<Database>& databases() const { return databases_; }
