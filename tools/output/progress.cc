@@ -74,7 +74,7 @@ bool ProgressLine::Due(double grace_seconds) const {
 
 void ProgressLine::PrintLine(const std::string& text) {
   LastLine() = Now();
-  fmt::print(stderr, "{}: {}\n", what_, text);
+  fmt::print(stderr, "{}\n", OneLine(fmt::format("{}: {}", what_, text)));
 }
 
 void ProgressLine::Say(const std::string& text) {

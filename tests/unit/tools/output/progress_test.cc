@@ -43,5 +43,12 @@ TEST(ProgressLineTest, ALineIsNoWiderThanTheTerminal) {
   EXPECT_EQ(OnNarrowTerminal("two\nlines\x1b[2J"), begin + "what: two lines [2J");
 }
 
+// The log of a job has a line for each time; a directory's name may have a line break.
+TEST(ProgressLineTest, ALineOfALogIsOne) {
+  testing::internal::CaptureStderr();
+  ProgressLine("check two\nlines", {.quiet = false, .line_seconds = 1e-6}).Say("half\x1b[2J");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "check two lines: half [2J\n");
+}
+
 }  // namespace
 }  // namespace testbed
