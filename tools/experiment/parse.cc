@@ -9,9 +9,9 @@
 #include <set>
 
 #include "device/error.h"
-#include "engines/registry.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/expression.h"
+#include "tools/experiment/plan/cell_engine.h"
 #include "tools/experiment/verdict/again.h"
 #include "tools/option_check.h"
 
@@ -53,6 +53,13 @@ class Parser {
   }
   void Note(const std::string& part, const toml::node& at) {
     lines_.emplace(part, at.source().begin.line);
+  }
+  // Notes a part that verdicts call by its name, which another part must not have.
+  void NoteOnce(const std::string& part, const toml::node& at) {
+    if (is_new_ && lines_.contains(part)) {
+      Refuse(at, part + " is there twice; name one of them otherwise");
+    }
+    Note(part, at);
   }
   // A [[skip]] has no name, so an error calls it by its place in the file.
   static std::string SkipName(size_t place) { return fmt::format("skip {}", place + 1); }
@@ -321,7 +328,7 @@ void Parser::ParseFinding(const toml::table& table) {
   CheckKeys(table, {"id", "claim", "systems", "part", "waits_for", "untestable", "mechanism"});
   Finding finding;
   finding.id = Needed(table, "id");
-  Note("finding " + finding.id, table);
+  NoteOnce("finding " + finding.id, table);
   finding.claim = Needed(table, "claim");
   finding.systems = Text(table, "systems");
   finding.waits_for = Texts(table, "waits_for");
@@ -349,7 +356,7 @@ void Parser::ParseFinding(const toml::table& table) {
 void Parser::ParseAgain(const toml::table& table) {
   CheckKeys(table, {"name", "on", "findings", "instead"});
   Again again{Needed(table, "name"), Needed(table, "on"), Texts(table, "findings"), "", {}};
-  Note("again " + again.name, table);
+  NoteOnce("again " + again.name, table);
   const toml::node* node = table.get("instead");
   if (node == nullptr || AsTable(*node, "instead").size() != 1) {
     Refuse(table, "instead names one axis, as in { engine = { innodb = \"mysql\" } }");
@@ -407,27 +414,21 @@ void Parser::CheckAgain() const {
     CheckAxis(again.axis, in);
     for (const auto& [label, other] : again.instead) CheckWhere({{again.axis, {label, other}}}, in);
     const std::string id = NotJudgedAgain(e_, again);
-    if (id.empty()) continue;
-    RefusePart(in,
-               fmt::format("names the finding {}, of which no part selects one of its labels", id));
+    if (!id.empty()) {
+      RefusePart(
+          in, fmt::format("names the finding {}, of which no part selects one of its labels", id));
+    }
+    for (const Finding& finding : FindingsAgain(e_, again, nullptr)) {
+      if (!is_new_ || !lines_.contains("finding " + finding.id)) continue;
+      RefusePart(in, fmt::format("makes the finding {}, which is there already", finding.id));
+    }
   }
 }
 
 // Throws Error (kUsage) for options of an engine that no cell can have: that neither this build nor
 // the experiment knows.
 void Parser::CheckEngines() const {
-  std::set<std::string> known;
-  const auto add = [&](const OptionMap& options) {
-    const auto engine = options.find("engine");
-    if (engine == options.end()) return;
-    known.insert(engine->second.substr(0, engine->second.find_first_of(":@")));
-  };
-  for (const EngineInfo& info : Engines()) known.insert(info.name);
-  add(e_.options);
-  for (const Axis& axis : e_.axes) {
-    for (const AxisValue& value : axis.values) add(value.options);
-  }
-  for (const auto& [name, scale] : e_.scales) add(scale.options);
+  const std::set<std::string> known = KnownEngines(e_);
   const auto check = [&](const std::string& engine, const std::string& in) {
     if (known.contains(engine)) return;
     throw Error(Error::kUsage, fmt::format("{}: there is no engine {}; there are {}", PlaceOf(in),

@@ -10,6 +10,17 @@ std::string EngineOf(std::initializer_list<const OptionMap*> maps) {
   return "";
 }
 
+std::set<std::string> KnownEngines(const Experiment& e) {
+  std::set<std::string> known = {EngineOf({&e.options})};
+  for (const EngineInfo& info : Engines()) known.insert(info.name);
+  for (const Axis& axis : e.axes) {
+    for (const AxisValue& value : axis.values) known.insert(EngineOf({&value.options}));
+  }
+  for (const auto& [name, scale] : e.scales) known.insert(EngineOf({&scale.options}));
+  known.erase("");  // options that name no engine
+  return known;
+}
+
 std::string ChosenVersion(const OptionMap& options) {
   std::string chosen;
   for (const char* name : {"engine", "server", "connect", "engine-option.server",

@@ -6,6 +6,7 @@
 #define TESTBED_TOOLS_EXPERIMENT_PLAN_CELL_ENGINE_H_
 
 #include <initializer_list>
+#include <set>
 #include <string>
 
 #include "engines/registry.h"
@@ -16,6 +17,10 @@ namespace testbed {
 // Returns the name of the engine, without variant and release, that the first of the maps names; ""
 // when none does.
 std::string EngineOf(std::initializer_list<const OptionMap*> maps);
+
+// Returns the names of the engines that are in this build, or that cells of the experiment can
+// have.
+std::set<std::string> KnownEngines(const Experiment& experiment);
 
 // Returns the options that choose the version of a cell's engine, with their values: cells that
 // differ in them are meant to be of several versions.

@@ -110,6 +110,24 @@ TEST(AgainTest, TheSettingOfAPartIsThatOfTheOtherLabels) {
   EXPECT_EQ(findings.at(0).parts.at(0).needs, "min(reads[io=mapped]) > 0.1");
 }
 
+// Once, verdicts on two findings had one name.
+TEST(AgainTest, EachFindingHasANameOfItsOwn) {
+  const auto parse = [](std::string text, const std::string& what, const std::string& by,
+                        bool is_new = true) {
+    text.replace(text.find(what), what.size(), by);
+    return ErrorOf([&] { ParseExperiment(text, "x.toml", is_new); });
+  };
+  const std::string id = "id = \"Z2\"";
+  EXPECT_THAT(parse(kSmall, id, "id = \"Z1\""),
+              HasSubstr("finding Z1 is there twice; name one of them otherwise"));
+  EXPECT_EQ(parse(kSmall, id, "id = \"Z1\"", false), "no error") << "of kept results";
+  const std::string again = WithAgain().substr(WithAsked().size());
+  EXPECT_THAT(parse(WithAgain(), again, again + again),
+              HasSubstr("again mapped is there twice; name one of them otherwise"));
+  EXPECT_THAT(parse(WithAgain(), id, "id = \"Z1.mapped\""),
+              HasSubstr("again mapped makes the finding Z1.mapped, which is there already"));
+}
+
 // A selection may have white space around its names. Once, such a one kept its labels, so that a
 // part compared cells of both kinds, or was left out.
 TEST(AgainTest, WhiteSpaceInASelectionMakesNoDifference) {
