@@ -174,22 +174,23 @@ Grid MakeGrid(const ResultSet& results, const TableSpec& spec) {
   const std::vector<std::string> labels = ColumnLabels(results, spec);
   Grid grid;
   NameColumns(results, spec, labels, &grid);
-  std::vector<std::string> row_names;
-  std::map<std::string, std::map<std::string, std::vector<size_t>>> found;
+  // Rows are told apart by their labels, and not by the text of these: a label may have blanks.
+  using Labels = std::vector<std::string>;
+  std::vector<Labels> rows;
+  std::map<Labels, std::map<std::string, std::vector<size_t>>> found;
   for (size_t i = 0; i < results.cells().size(); ++i) {
     if (!Shows(results, i, spec)) continue;
     const Cell& cell = results.cells()[i];
-    std::vector<std::string> of_row;
-    for (const std::string& axis : spec.rows) of_row.push_back(cell.labels.at(axis));
-    const std::string row = fmt::format("{}", fmt::join(of_row, " "));
-    if (!found.contains(row)) row_names.push_back(row);
+    Labels row;
+    for (const std::string& axis : spec.rows) row.push_back(cell.labels.at(axis));
+    if (!found.contains(row)) rows.push_back(row);
     found[row][spec.columns.empty() ? "" : cell.labels.at(spec.columns)].push_back(i);
     grid.cells.push_back(i);
   }
-  for (const std::string& name : row_names) {
-    Grid::Row row{name, {}};
+  for (const Labels& of_row : rows) {
+    Grid::Row row{fmt::format("{}", fmt::join(of_row, " ")), {}};
     for (const std::string& label : labels) {
-      const std::vector<size_t>& cells = found[name][label];
+      const std::vector<size_t>& cells = found[of_row][label];
       const std::vector<size_t> references = ReferencesOf(results, cells, spec);
       grid.cells.insert(grid.cells.end(), references.begin(), references.end());
       for (const std::string& metric : spec.metrics) {
