@@ -6,8 +6,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "device/error.h"
 #include "engines/log_settings.h"
@@ -15,6 +13,7 @@
 #include "tools/database/database_dir.h"
 #include "tools/experiment/plan/cell_engine.h"
 #include "tools/experiment/plan/rounds.h"
+#include "tools/experiment/plan/scale.h"
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
 #include "tools/trace/trace_options.h"
@@ -27,70 +26,6 @@ namespace {
 
 void Overlay(const OptionMap& over, OptionMap* options) {
   for (const auto& [name, value] : over) (*options)[name] = value;
-}
-
-// Returns the memory that an option "ram" stands for, in bytes.
-uint64_t RamOf(const std::string& text, const PlanOptions& options) {
-  return text == "auto" ? AutoRam(options) : ParseSize("--ram", text, 0, UINT64_MAX);
-}
-
-// Returns the option "ram" at a factor of the scale "full", which has `full` bytes; `name` is the
-// factor as it was given. Memory that is not bounded (0) stays so. Throws Error (kUsage) when no
-// run takes the product.
-std::string ScaledRam(const Experiment& e, const std::string& name, double factor, uint64_t full) {
-  constexpr uint64_t kLeast = 32 << 20, kMost = 1ull << 50;  // as --ram takes
-  const double bytes = factor * static_cast<double>(full);
-  if (full == 0) return "0";
-  if (!(bytes >= static_cast<double>(kLeast)) || !(bytes <= static_cast<double>(kMost))) {
-    throw Error(Error::kUsage,
-                fmt::format("--scale {} is not accepted: experiment {} has {} of memory at full, "
-                            "and a factor must leave {} to {}",
-                            name, e.name, ShortSize(full), ShortSize(kLeast), ShortSize(kMost)));
-  }
-  return std::to_string(static_cast<uint64_t>(bytes) >> 20 << 20);
-}
-
-// Returns whether no cell takes its memory from the scale: the user sets it, or each value of an
-// axis has one.
-bool ScaleHasNoMemory(const Experiment& e, const PlanOptions& options) {
-  const auto has_ram = [](const AxisValue& value) { return value.options.contains("ram"); };
-  return options.set.contains("ram") ||
-         std::any_of(e.axes.begin(), e.axes.end(), [&](const Axis& axis) {
-           return std::all_of(axis.values.begin(), axis.values.end(), has_ram);
-         });
-}
-
-// Returns the scale that is asked for. For a number, returns the scale "full" with its memory,
-// where cells take that, multiplied by the number. Throws Error (kUsage) for any other name.
-ExperimentScale FindScale(const Experiment& e, const PlanOptions& options) {
-  const std::string& name = options.scale;
-  const auto known = e.scales.find(name);
-  if (known != e.scales.end()) {
-    ExperimentScale scale = known->second;
-    const auto ram = scale.options.find("ram");
-    if (ram != scale.options.end()) ram->second = std::to_string(RamOf(ram->second, options));
-    return scale;
-  }
-  double factor = 0;
-  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), factor);
-  const auto full = e.scales.find("full");
-  if (code != std::errc() || end != name.data() + name.size() || !(factor > 0) ||
-      !std::isfinite(factor) || full == e.scales.end()) {
-    std::vector<std::string> names;
-    for (const auto& [known_name, scale] : e.scales) names.push_back(known_name);
-    throw Error(Error::kUsage,
-                fmt::format("--scale {} is not accepted; experiment {} takes {}{}", name, e.name,
-                            fmt::join(names, ", "),
-                            full == e.scales.end() ? "" : ", or a factor of full such as 0.1"));
-  }
-  ExperimentScale scale = full->second;
-  if (ScaleHasNoMemory(e, options)) return scale;
-  std::string ram = "auto";
-  for (const OptionMap* given : {&e.options, &full->second.options}) {
-    if (const auto found = given->find("ram"); found != given->end()) ram = found->second;
-  }
-  scale.options["ram"] = ScaledRam(e, name, factor, RamOf(ram, options));
-  return scale;
 }
 
 // Adds a cell for every combination of the axes' values from axis `depth` on, of those that `keep`
@@ -247,6 +182,10 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
   if (here != scale.engine_options.end()) Overlay(here->second, &cell->options);
   Overlay(of_axes, &cell->options);
   Overlay(options.set, &cell->options);
+  const auto ram = cell->options.find("ram");
+  if (ram != cell->options.end() && ram->second == "auto") {
+    ram->second = std::to_string(AutoRam(options));
+  }
   for (const Skip& skip : e.skips) {
     if (IsOneOf(e, options.scale, skip.scales) && Matches(cell->labels, skip.where))
       cell->skipped = skip.why;

@@ -174,6 +174,7 @@ TEST(ExperimentTest, AFactorOfFullMultipliesItsMemory) {
   EXPECT_EQ(ram(kSmall, "0.03125"), "33554432");
   EXPECT_EQ(ram(with(""), "0.5"), "33554432") << "half of the memory of [options]";
   EXPECT_EQ(ram(with("options = { ram = 0 }"), "0.5"), "0");
+  EXPECT_EQ(ram(with("engine = { btree = { ram = \"2G\" } }"), "0.5"), "1073741824");
   for (const char* factor : {"0.03", "1e-9", "2e6", "1e300"}) {
     EXPECT_EQ(ram(kSmall, factor),
               fmt::format("--scale {} is not accepted: experiment small has 1G of memory at full, "
