@@ -37,9 +37,8 @@ void CheckSbatch(const std::string& option) {
                             "without dashes, such as gres=nvme:1",
                             option));
   }
-  // sbatch accepts the beginning of an option's name for the name.
   for (const std::string_view own : kOwnOfSbatch) {
-    if (!own.starts_with(name)) continue;
+    if (!IsBeginOf(name, own)) continue;
     throw Error(Error::kUsage, fmt::format("--sbatch {} is not accepted; testbed decides what "
                                            "sbatch gets as --{}",
                                            option, own));

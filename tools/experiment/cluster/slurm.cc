@@ -61,6 +61,10 @@ ClusterTasks TasksOfSqueue(const std::string& output, std::vector<std::string>* 
   return tasks;
 }
 
+bool IsBeginOf(std::string_view given, std::string_view option) {
+  return !given.empty() && option.starts_with(given);
+}
+
 std::string JobOfSbatch(const std::string& output) {
   std::string job;
   for (const std::string& line : SplitLines(output)) {
@@ -123,11 +127,11 @@ void SlurmLauncher::Submit(const std::vector<std::string>& command,
                                     "--output=" + out_ + "/logs/%A_%a.txt"};
   if (!partition_.empty()) words.push_back("--partition=" + partition_);
   // sbatch uses only the last --exclude, so all excluded hosts go into one.
-  constexpr std::string_view kExclude = "exclude=";
   std::vector<std::string> excluded(refused.begin(), refused.end());
   for (const std::string& option : options_) {
-    if (option.starts_with(kExclude)) {
-      excluded.push_back(option.substr(kExclude.size()));
+    const size_t equals = option.find('=');
+    if (equals != std::string::npos && IsBeginOf(option.substr(0, equals), "exclude")) {
+      excluded.push_back(option.substr(equals + 1));
     } else {
       words.push_back("--" + option);
     }

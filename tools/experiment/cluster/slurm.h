@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/experiment/cluster/launcher.h"
@@ -20,6 +21,10 @@ ClusterTasks TasksOfSqueue(const std::string& output, std::vector<std::string>* 
 // Returns the number of the job in the output of sbatch --parsable, among whose lines there may be
 // messages of the site and warnings; an empty string when there is none.
 std::string JobOfSbatch(const std::string& output);
+
+// Returns whether sbatch takes a name for that of the option: it accepts the beginning of a name in
+// its place.
+bool IsBeginOf(std::string_view given, std::string_view option);
 
 class SlurmLauncher : public Launcher {
  public:

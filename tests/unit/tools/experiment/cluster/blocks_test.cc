@@ -350,6 +350,29 @@ TEST(SlurmTest, ALongListIsSeveralArraysAndThoseThatWereTakenAreTold) {
   std::filesystem::remove_all(directory);
 }
 
+// sbatch accepts the beginning of an option's name, and takes the last --exclude alone. The hosts of
+// the user's then got blocks, or those that were refused.
+TEST(SlurmTest, ExcludedHostsAndRefusedOnesAreOneOption) {
+  std::string directory = std::filesystem::current_path() / "slurm_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  for (const char* name : {"sbatch", "squeue", "scancel"}) {
+    const std::string program = directory + "/" + name;
+    std::ofstream(program) << "#!/bin/sh\nfor word; do echo \"$word\" >>" << directory
+                           << "/words; done\necho 7\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+  const FirstOnPath first(directory);
+  SlurmLauncher launcher(directory, "", {"exclud=n7", "exclude=n8", "time=1"});
+  launcher.Start({"testbed"}, {"round-1"}, {"n1"});
+  std::ifstream words(directory + "/words");
+  std::vector<std::string> excludes;
+  for (std::string word; std::getline(words, word);) {
+    if (word.starts_with("--excl") && word != "--exclusive") excludes.push_back(word);
+  }
+  EXPECT_THAT(excludes, ElementsAre("--exclude=n1,n7,n8"));
+  std::filesystem::remove_all(directory);
+}
+
 TEST(SlurmTest, WordsAreQuotedForAShell) {
   EXPECT_EQ(ShellCommand({"a b", "it's", "$x"}), "'a b' 'it'\\''s' '$x'");
 }
