@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include "device/error.h"
 #include "device/os/thread.h"
@@ -19,13 +21,26 @@ namespace {
 constexpr int kNotStarted = 127;
 
 // Runs in the child, between fork and exec, where it may make system calls only.
-[[noreturn]] void Exec(char* const argv[], int output) {
+[[noreturn]] void Exec(char* const argv[], char* const variables[], int output) {
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, 0);
   ::dup2(output, 1);
   ::dup2(output, 2);
-  ::execv(argv[0], argv);
+  ::execve(argv[0], argv, variables);
   ::_exit(kNotStarted);
+}
+
+// Returns the variables of the environment that begin with none of these, with a null at the end.
+std::vector<char*> VariablesWithout(const std::vector<std::string>& kept_back) {
+  std::vector<char*> variables;
+  for (char** at = ::environ; *at != nullptr; ++at) {
+    const bool passes = std::none_of(
+        kept_back.begin(), kept_back.end(),
+        [at](const std::string& begin) { return std::string_view(*at).starts_with(begin); });
+    if (passes) variables.push_back(*at);
+  }
+  variables.push_back(nullptr);
+  return variables;
 }
 
 std::string ReadToEnd(int fd) {
@@ -75,15 +90,17 @@ std::optional<std::string> FindProgram(const std::string& name) {
   return std::nullopt;
 }
 
-std::string RunProgram(const std::vector<std::string>& command) {
+std::string RunProgram(const std::vector<std::string>& command,
+                       const std::vector<std::string>& kept_back) {
   std::vector<char*> argv;
   argv.reserve(command.size() + 1);
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
+  const std::vector<char*> variables = VariablesWithout(kept_back);
   int pipe_fds[2];
   if (::pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error::Io("pipe", command[0], errno);
   const pid_t child = ForkChild();
-  if (child == 0) Exec(argv.data(), pipe_fds[1]);
+  if (child == 0) Exec(argv.data(), variables.data(), pipe_fds[1]);
   ::close(pipe_fds[1]);
   const std::string output = ReadToEnd(pipe_fds[0]);
   ::close(pipe_fds[0]);

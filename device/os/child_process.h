@@ -32,8 +32,10 @@ std::optional<std::string> FindProgram(const std::string& name);
 // Runs the program at the path command[0] to its end, with /dev/null as its input, and returns its
 // standard output and standard error, interleaved as they were written. Neither reaches the
 // terminal. Throws Error (kRun) with the last line of the output unless the program exits with 0.
-// The program ends with the calling thread, as a child of ForkChild does.
-std::string RunProgram(const std::vector<std::string>& command);
+// The program ends with the calling thread, as a child of ForkChild does. Variables of the
+// environment that begin with one of `kept_back`, such as "SQUEUE_", are not passed on to it.
+std::string RunProgram(const std::vector<std::string>& command,
+                       const std::vector<std::string>& kept_back = {});
 
 }  // namespace testbed
 

@@ -24,6 +24,13 @@ constexpr size_t kMostTasks = 1000;
 // The keys of an array's blocks are one argument of sbatch, which the kernel limits to 128 KiB.
 constexpr size_t kMostBytes = 100000;
 
+// Runs a program of Slurm. The user's variables of its environment that choose jobs would hide
+// tasks from squeue or scancel, and two of sbatch would send the array to another cluster, or have
+// sbatch wait for its end.
+std::string RunSlurm(const std::vector<std::string>& command) {
+  return RunProgram(command, {"SQUEUE_", "SCANCEL_", "SBATCH_CLUSTERS=", "SBATCH_WAIT="});
+}
+
 std::string ProgramOf(const std::string& name) {
   const std::optional<std::string> path = FindProgram(name);
   if (path) return *path;
@@ -138,7 +145,7 @@ void SlurmLauncher::Submit(const std::vector<std::string>& command,
   }
   if (!excluded.empty()) words.push_back(fmt::format("--exclude={}", fmt::join(excluded, ",")));
   words.push_back("--wrap=" + script);
-  const std::string id = JobOfSbatch(RunProgram(words));
+  const std::string id = JobOfSbatch(RunSlurm(words));
   if (id.empty()) throw Error(Error::kRun, "sbatch gave no number of a job");
   for (size_t i = 0; i < blocks.size(); ++i) {
     logs_[blocks[i]] = fmt::format("{}/logs/{}_{}.txt", out_, id, i);
@@ -147,19 +154,21 @@ void SlurmLauncher::Submit(const std::vector<std::string>& command,
 
 ClusterTasks SlurmLauncher::Look() {
   std::vector<std::string> ids;
-  return TasksOfSqueue(RunProgram({squeue_, "--me", "--noheader", "--array", "--name=" + name_,
-                                   std::string("--format=") + kSqueueFormat}),
-                       &ids);
+  return Look(&ids);
+}
+
+ClusterTasks SlurmLauncher::Look(std::vector<std::string>* ids) const {
+  return TasksOfSqueue(RunSlurm({squeue_, "--me", "--noheader", "--array", "--name=" + name_,
+                                 std::string("--format=") + kSqueueFormat}),
+                       ids);
 }
 
 void SlurmLauncher::Cancel() {
   std::vector<std::string> ids;
-  (void)TasksOfSqueue(RunProgram({squeue_, "--me", "--noheader", "--array", "--name=" + name_,
-                                  std::string("--format=") + kSqueueFormat}),
-                      &ids);
+  (void)Look(&ids);
   if (ids.empty()) return;
   ids.insert(ids.begin(), scancel_);
-  (void)RunProgram(ids);
+  (void)RunSlurm(ids);
 }
 
 std::string SlurmLauncher::LogOf(const std::string& block) const {

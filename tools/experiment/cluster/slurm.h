@@ -39,6 +39,8 @@ class SlurmLauncher : public Launcher {
   std::string LogOf(const std::string& block) const override;
 
  private:
+  // Adds the ids of the arrays that have not ended to *ids.
+  ClusterTasks Look(std::vector<std::string>* ids) const;
   void Submit(const std::vector<std::string>& command, const std::vector<std::string>& blocks,
               const std::set<std::string>& refused);
 

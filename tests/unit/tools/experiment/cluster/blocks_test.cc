@@ -373,6 +373,28 @@ TEST(SlurmTest, ExcludedHostsAndRefusedOnesAreOneOption) {
   std::filesystem::remove_all(directory);
 }
 
+// With SQUEUE_STATES=RUNNING the tasks that wait seemed to have ended, and their blocks were
+// submitted again.
+TEST(SlurmTest, VariablesOfTheUserHideNoTask) {
+  std::string directory = std::filesystem::current_path() / "slurm_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  for (const char* name : {"sbatch", "squeue", "scancel"}) {
+    const std::string program = directory + "/" + name;
+    std::ofstream(program) << "#!/bin/sh\n[ -z \"$SQUEUE_STATES\" ] && "
+                           << "echo \"12_0|PENDING||$SBATCH_ACCOUNT\"\nexit 0\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+  const FirstOnPath first(directory);
+  ::setenv("SQUEUE_STATES", "RUNNING", 1);
+  ::setenv("SBATCH_ACCOUNT", "mine", 1);
+  const ClusterTasks tasks = SlurmLauncher(directory, "", {}).Look();
+  ::unsetenv("SQUEUE_STATES");
+  ::unsetenv("SBATCH_ACCOUNT");
+  EXPECT_EQ(tasks.waiting, 1u);
+  EXPECT_EQ(tasks.why_waiting, "mine") << "other variables are passed on";
+  std::filesystem::remove_all(directory);
+}
+
 TEST(SlurmTest, WordsAreQuotedForAShell) {
   EXPECT_EQ(ShellCommand({"a b", "it's", "$x"}), "'a b' 'it'\\''s' '$x'");
 }
