@@ -110,9 +110,9 @@ int AddToHistory(const HistoryWords& words) {
       throw Error(Error::kUsage, fmt::format("{} is not added, because {}", file, why));
     }
   }
-  HistoryStore(words.store).Add(entries);
-  fmt::print("{} of {} on {} added to {}\n", Counted(entries.size(), "result"), words.commit,
-             words.branch, words.store);
+  const size_t added = HistoryStore(words.store).Add(entries);
+  fmt::print("{} of {} on {} added to {}\n", Counted(added, "result"), words.commit, words.branch,
+             words.store);
   return 0;
 }
 

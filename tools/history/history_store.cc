@@ -92,6 +92,12 @@ std::string NameFor(const HistoryEntry& entry) {
                      XXH3_64bits(document.data(), document.size()));
 }
 
+// Returns whether the entry in the file is of the branch and the commit of `entry`.
+bool IsOf(const std::string& path, const HistoryEntry& entry) {
+  const HistoryEntry stored = ReadEntry(path);
+  return stored.branch == entry.branch && stored.commit == entry.commit;
+}
+
 // Returns the end of the name of an entry's file, which is the hash of its document.
 std::string_view HashIn(std::string_view file) {
   constexpr size_t kEnd = std::string_view("0123456789abcdef.json").size();
@@ -106,37 +112,47 @@ bool TellsWhen(const HistoryEntry& entry) {
   return std::regex_match(entry.started(), *kTime);
 }
 
-void HistoryStore::Add(const std::vector<HistoryEntry>& entries) const {
+size_t HistoryStore::Add(const std::vector<HistoryEntry>& entries) const {
   std::error_code none_yet;
   const std::vector<std::string> there = FilesOf(directory_, &none_yet);
   std::vector<std::string> names;
+  std::vector<size_t> missing;  // entries that the store does not have
   for (const HistoryEntry& entry : entries) {
     const std::string name = NameFor(entry);
     const auto same = [&](const std::string& file) { return HashIn(file) == HashIn(name); };
-    // The same result may not be stored for two commits: for one of them it would be wrong.
-    if (const auto file = std::find_if(there.begin(), there.end(), same); file != there.end()) {
-      throw Error(Error::kUsage,
-                  fmt::format("{} has this result already, as {}", directory_, *file));
-    }
     if (std::any_of(names.begin(), names.end(), same)) {
       throw Error(Error::kUsage,
                   fmt::format("the result of {} is given twice; give each once", entry.started()));
     }
+    const auto file = std::find_if(there.begin(), there.end(), same);
+    if (file == there.end()) {
+      missing.push_back(names.size());
+    } else if (!IsOf(directory_ + "/" + *file, entry)) {
+      // The same result may not be stored for two commits: for one of them it would be wrong.
+      throw AlreadyThere(*file);
+    }
     names.push_back(name);
   }
+  if (missing.empty() && !entries.empty()) throw AlreadyThere(names[0]);
   MakeOutputDirectory("--store", directory_);
   size_t written = 0;
   try {
-    for (; written < entries.size(); ++written) {
-      WriteEntry(directory_ + "/" + names[written], entries[written]);
+    for (; written < missing.size(); ++written) {
+      WriteEntry(directory_ + "/" + names[missing[written]], entries[missing[written]]);
     }
   } catch (...) {
-    // The same command is refused while the store has some of its results. The last one may be
-    // there, too: its name is given before it is made durable.
+    // The last one may be there, too: its name is given before it is made durable.
     std::error_code ignored;
-    for (size_t i = 0; i <= written; ++i) fs::remove(directory_ + "/" + names[i], ignored);
+    for (size_t i = 0; i <= written; ++i) {
+      fs::remove(directory_ + "/" + names[missing[i]], ignored);
+    }
     throw;
   }
+  return missing.size();
+}
+
+Error HistoryStore::AlreadyThere(const std::string& file) const {
+  return Error(Error::kUsage, fmt::format("{} has this result already, as {}", directory_, file));
 }
 
 std::vector<HistoryEntry> HistoryStore::Read(const std::string& branch) const {

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/error.h"
+
 namespace testbed {
 
 struct HistoryEntry {
@@ -36,12 +38,15 @@ class HistoryStore {
  public:
   explicit HistoryStore(std::string directory) : directory_(std::move(directory)) {}
 
-  // Adds entries; the first one makes the directory. All are checked before the first is added.
-  // Throws Error (kUsage) for a branch or commit that is no name, for a result that does not tell
-  // when it was measured, for one that the store has already or that is given twice, and when the
-  // directory cannot be made or is another user's link; Error (kIo) when an entry cannot be
-  // written: then those before it are removed again.
-  void Add(const std::vector<HistoryEntry>& entries) const;
+  // Adds entries, and returns how many; the first one makes the directory. All are checked before
+  // the first is added. Of several entries those that the store has already, for the same branch
+  // and commit, are left out: a process that was killed between two leaves the first ones, and the
+  // same call then adds the rest. Throws Error (kUsage) for a branch or commit that is no name, for
+  // a result that does not tell when it was measured, for one that is given twice or that the store
+  // has already for another branch or commit, when it has all of them, and when the directory
+  // cannot be made or is another user's link; Error (kIo) when an entry cannot be written: then
+  // those that this call has added are removed again.
+  size_t Add(const std::vector<HistoryEntry>& entries) const;
 
   // Returns the entries of a branch by the time that they began. Throws Error (kUsage) when there
   // is no store, or a file of it is damaged.
@@ -50,6 +55,8 @@ class HistoryStore {
   const std::string& directory() const { return directory_; }
 
  private:
+  // Returns the error of a result that the store has in `file`.
+  Error AlreadyThere(const std::string& file) const;
   std::string directory_;
 };
 

@@ -39,5 +39,30 @@ TEST(HistoryStoreTest, OfSeveralResultsAllAreAddedOrNone) {
   std::filesystem::remove_all(directory);
 }
 
+// A killed process leaves the entries that it has added. Once, the same command was refused for
+// them.
+TEST(HistoryStoreTest, WhatAKilledProcessHasLeftOutIsAddedByTheSameCall) {
+  const std::string directory = testing::TempDir() + "history_rest_" + std::to_string(::getpid());
+  std::filesystem::remove_all(directory);
+  const HistoryStore store(directory);
+  std::vector<HistoryEntry> entries;
+  for (const char* label : {"a", "b", "c", "d"}) {
+    const nlohmann::json document = {{"started", "2026-11-24T20:29:31Z"}, {"label", label}};
+    entries.push_back({"main", "c1", document});
+  }
+  const HistoryEntry last = entries.back();
+  entries.pop_back();
+  EXPECT_EQ(store.Add({entries[0]}), 1u);
+  EXPECT_EQ(store.Add(entries), 2u);
+  EXPECT_EQ(store.Read("main").size(), 3u);
+  EXPECT_THROW(store.Add(entries), Error) << "all are there";
+  EXPECT_THROW(store.Add({entries[0]}), Error);
+  entries.push_back(last);
+  entries[0].commit = "c2";
+  EXPECT_THROW(store.Add(entries), Error) << "for another commit";
+  EXPECT_EQ(store.Read("main").size(), 3u);
+  std::filesystem::remove_all(directory);
+}
+
 }  // namespace
 }  // namespace testbed
