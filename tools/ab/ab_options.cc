@@ -102,10 +102,13 @@ void AbOptions::CheckSlices() const {
         "--seconds and --operations have no meaning in slices; give --time, the time of the whole "
         "comparison, or --way rounds");
   }
-  if (common.warmup && time && *common.warmup >= *time) {
-    Refuse(fmt::format("--warmup {} s leaves nothing of --time {} s; give a shorter --warmup",
-                       *common.warmup, *time));
-  }
+}
+
+void AbOptions::CheckWarmUp() const {
+  if (!common.warmup || !time_ends() || *common.warmup < seconds()) return;
+  Refuse(fmt::format("--warmup {} s leaves nothing of --time {} s{}; give a shorter --warmup{}",
+                     *common.warmup, seconds(), time ? "" : ", its default",
+                     time ? "" : " or a longer --time"));
 }
 
 void AbOptions::CheckDuet() const {
@@ -138,6 +141,7 @@ void AbOptions::Resolve() {
     Refuse("ab compares two sides or more; give --a 'OPTION=VALUE ...' and --b 'OPTION=VALUE ...'");
   }
   CheckPhases();
+  CheckWarmUp();
   CompleteWorkloads();
   for (AbSide& side : sides) side.options.workloads = common.workloads;
   ChooseWay();

@@ -71,6 +71,7 @@ struct AbOptions {
   void ChooseWay();
   void CheckPhases() const;
   void CheckSlices() const;
+  void CheckWarmUp() const;
   void CheckDuet() const;
   void CheckMetric(const Condition& condition) const;
 };

@@ -498,6 +498,10 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
                 "--slice is the length of a slice, and --way rounds compares whole runs");
   ExpectRefused(Run("ab --engine null --a '' --b '' --warmup 30 --time 6s --workload point-read"),
                 "--warmup 30 s leaves nothing of --time 6 s");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --warmup 600 --workload point-read"),
+                "--warmup 600 s leaves nothing of --time 600 s, its default");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --warmup 30 --time 6s --way rounds"),
+                "--warmup 30 s leaves nothing of --time 6 s");
   ExpectRefused(Run("ab --engine null --a '' --b '' --json no/such/file" + reads), "--json");
   ExpectRefused(Run("ab --a engine=null --b engine=btree --ram 64M --rows 1000000000000" +
                     std::string(kOneClient)),
