@@ -4,15 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <regex>
+#include <thread>
+#include <utility>
 
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/machine/scratch.h"
 #include "device/os/random_id.h"
+#include "device/os/signal_guard.h"
 #include "tools/database/database_files.h"
-#include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/results_files.h"
 #include "tools/experiment/verdict/added_rounds.h"
 #include "tools/output/json_text.h"
@@ -59,16 +62,27 @@ void RemoveUnfinishedHeaders(const std::string& dir) {
   }
 }
 
-// Returns whether the directory holds no more than what an interrupted creation has left.
+// Returns whether the folder is one that a creation makes first, with nothing in it but the claim of
+// the process that makes the header now, or was killed then.
+bool IsBegunFolder(const fs::path& folder) {
+  const std::string name = folder.filename();
+  if (name != "cells" && name != "loads" && name != "claims") return false;
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(folder, error))) return false;
+  const bool is_empty = fs::is_empty(folder, error);
+  if (is_empty || error) return !error;
+  const std::vector<fs::path> files = EntriesOf(folder);
+  return name == "claims" && std::all_of(files.begin(), files.end(), [&](const fs::path& file) {
+           return file.filename() == kHeaderClaim && IsFileOfOurs(name, file);
+         });
+}
+
+// Returns whether the directory holds no more than what a creation has made until now, or an
+// interrupted one has left.
 bool HoldsNoExperimentYet(const fs::path& dir) {
   const std::vector<fs::path> entries = EntriesOf(dir);
   return std::all_of(entries.begin(), entries.end(), [](const fs::path& entry) {
-    const bool is_folder =
-        entry.filename() == "cells" || entry.filename() == "loads" || entry.filename() == "claims";
-    std::error_code error;
-    return (is_folder && fs::is_directory(fs::symlink_status(entry, error)) &&
-            fs::is_empty(entry, error) && !error) ||
-           IsUnfinishedHeader(entry);
+    return IsBegunFolder(entry) || IsUnfinishedHeader(entry);
   });
 }
 
@@ -89,9 +103,10 @@ void CheckUnclaimed(const std::string& dir) {
     const std::string name = file.filename();
     if (name.ends_with(".json") || !IsFileOfOurs("claims", file) || Claim::Try(file)) continue;
     throw Error(Error::kUsage,
-                fmt::format("--out {} is used by another testbed now ({}), which runs {}; wait for "
-                            "its end or choose another directory",
-                            dir, Claim::Holder(file), name));
+                fmt::format("--out {} is used by another testbed now ({}), which {}; wait for its "
+                            "end or choose another directory",
+                            dir, Claim::Holder(file),
+                            name == kHeaderClaim ? "begins to run cells" : "runs " + name));
   }
 }
 
@@ -129,9 +144,22 @@ void ResultsDir::CreateShared(const Experiment& e, const PlanOptions& options, b
   CheckTakesResults(path_, beside_others);
   MakeOutputDirectory("--out", path_);
   LockShared();
-  // Processes that share the directory take turns to make or change experiment.json.
-  const DirShare in_turn = DirShare::InTurn(path_ + "/cells");
+  const Claim in_turn = ClaimHeader();
+  // A client of a file server may remember names. Reading the directory asks the server anew, so
+  // that the header is the one that the process before has written.
+  (void)NamesIn(path_);
   Open(e, options);
+}
+
+// Waits for the claim on experiment.json, which its holders have for a moment only; that of a host
+// that has died may be held for as long as a lease of a file server lasts.
+Claim ResultsDir::ClaimHeader() const {
+  const std::string file = ClaimFile(kHeaderClaim);
+  for (;;) {
+    if (std::optional<Claim> claim = Claim::Try(file)) return std::move(*claim);
+    if (StopRequested()) throw Stopped("while another process changed experiment.json");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 void ResultsDir::Share() {
@@ -289,21 +317,21 @@ bool ResultsDir::NeedsLoad(const std::string& key, const std::string& planned, i
 
 bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   document["cell"] = OfCell(cell);
-  const bool counts = !shared_ || LinkCell(cell, document);
+  const bool counts = !shared_ || Link(CellKey(cell), document, CellFile(cell));
   if (!shared_) WriteJson(CellFile(cell), document);
   // The failure is removed last, because readers ignore a failure beside a finished cell.
   if (HasFailure(cell)) RemoveFile(FailureFile(cell));
   return counts;
 }
 
-// Links a file of this process to the cell's name. link(2) never replaces a file: when a host has
-// lost its claim without knowing it, the first result counts.
-bool ResultsDir::LinkCell(const Cell& cell, const json& document) const {
-  const std::string whole = fmt::format("{}.{:016x}.json", ClaimFile(CellKey(cell)), RandomId());
+// Links a file of this process to the name. link(2) never replaces a file: when a host has lost its
+// claim without knowing it, the first result counts, and so does the first load of a key.
+bool ResultsDir::Link(const std::string& key, const json& document, const std::string& file) const {
+  const std::string whole = fmt::format("{}.{:016x}.json", ClaimFile(key), RandomId());
   WriteJson(whole, document);
-  const bool counts = LinkFile(whole, CellFile(cell));  // false: the cell's file was there
+  const bool counts = LinkFile(whole, file);  // false: the file was there
   ::unlink(whole.c_str());
-  SyncParent(CellFile(cell));
+  SyncParent(file);
   return counts;
 }
 
@@ -324,8 +352,10 @@ void ResultsDir::SetAside(const Cell& cell) const {
   SyncParent(CellFile(cell));
 }
 
-void ResultsDir::WriteLoad(const std::string& key, const json& document) const {
+bool ResultsDir::WriteLoad(const std::string& key, const json& document) const {
+  if (shared_) return Link(key, document, LoadFile(key));
   WriteJson(LoadFile(key), document);
+  return true;
 }
 
 Error ResultsDir::Damaged(const Cell& cell, const std::string& why) const {

@@ -15,7 +15,9 @@
 //
 //   claims/KEY               who runs the cell, or the block of cells, or makes the load, now
 //                            (cluster/claim.h)
-//   claims/KEY.NUMBER.json   its result, until it gets its name in cells/; the number is random
+//   claims/KEY.NUMBER.json   its result, until it gets its name in cells/, or that of a load in
+//                            loads/; the number is random
+//   claims/header            who changes experiment.json now
 //   databases/testbed-HOST-ID-N  the databases of one process (cluster/part.h)
 //   hosts/HOST.json          what kind of host it is, and why it was refused
 //   hosts/HOST.refused.json  the last refusal of a host in this call, which may have passed since
@@ -37,6 +39,7 @@
 
 #include "device/error.h"
 #include "device/os/dir_lock.h"
+#include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/cluster/dir_share.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan/plan.h"
@@ -48,6 +51,8 @@ inline constexpr const char* kResultsFolders[] = {
     "cells", "loads", "rehearsals", "databases", "claims", "hosts", "logs", "set_aside", "failed"};
 // The database of a cell that loads its own, in databases/.
 inline constexpr char kOwnDatabase[] = "cell";
+// The claim of the process that changes experiment.json.
+inline constexpr char kHeaderClaim[] = "header";
 // "schema" of the files in claims/ and hosts/, and what a log in logs/ begins with.
 inline constexpr char kClaimSchema[] = "testbed-claim/1", kHostSchema[] = "testbed-host/1";
 inline constexpr char kLogBegins[] = "testbed: block ";
@@ -78,7 +83,9 @@ class ResultsDir {
   // link in place of a folder, or files that are no experiment's; with `beside_others` such files
   // are accepted, since Remove leaves them.
   void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
-  // Does what Create does, but shares the directory with other processes that made this call.
+  // Does what Create does, but shares the directory with other processes that made this call, on
+  // whatever host: one after the other changes experiment.json. Throws Stopped when the user asks to
+  // stop meanwhile.
   void CreateShared(const Experiment& experiment, const PlanOptions& options,
                     bool beside_others = false);
   // Shares a directory that CreateShared has made, and leaves it as it is. Throws Error (kUsage)
@@ -95,11 +102,11 @@ class ResultsDir {
   // Returns whether the cell is finished: its file may be there. A damaged one counts as finished,
   // and ReadCell then throws.
   bool HasCell(const Cell& cell) const;
-  // Write a document, atomically and durably. Throw Error (kIo). WriteCell returns false, and
-  // leaves the document out, when the directory is shared and another process has finished the
-  // cell.
+  // Write a document, atomically and durably. Throw Error (kIo). They return false, and leave the
+  // document out, when the directory is shared and another process has finished the cell, or
+  // has made a load of this key.
   bool WriteCell(const Cell& cell, nlohmann::json document) const;
-  void WriteLoad(const std::string& key, const nlohmann::json& document) const;
+  bool WriteLoad(const std::string& key, const nlohmann::json& document) const;
   // Keeps the document of a run that failed, which does not finish the cell, in place of the one
   // before. Returns the file's path.
   std::string WriteFailure(const Cell& cell, nlohmann::json document) const;
@@ -132,8 +139,10 @@ class ResultsDir {
  private:
   void LockShared();
   void Open(const Experiment& experiment, const PlanOptions& options);
-  // Writes the cell's file unless it is there. Returns whether it was not.
-  bool LinkCell(const Cell& cell, const nlohmann::json& document) const;
+  Claim ClaimHeader() const;
+  // Writes the file of a cell or a load, whose key this is, unless it is there. Returns whether it
+  // was not.
+  bool Link(const std::string& key, const nlohmann::json& document, const std::string& file) const;
   const std::string path_;
   DirLock lock_;    // held since Create
   DirShare share_;  // held since CreateShared

@@ -55,7 +55,7 @@ class ExperimentRun {
   bool Do(Cell* cell, std::string* dir);
   RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
   bool HasLoad(const std::string& key) const;
-  void KeepLoad(const Cell& cell, const std::string& dir, const json& document) const;
+  bool KeepLoad(const Cell& cell, const std::string& dir, const json& document) const;
   std::string KeyOfLoad(const Cell& cell, std::optional<Claim>* claim) const;
   bool Load(const Cell& cell, const std::string& dir);
   bool One(const Cell& cell, const std::string& dir);
@@ -231,13 +231,15 @@ bool ExperimentRun::HasLoad(const std::string& key) const {
 }
 
 // Writes the document of the load in `dir`, and notes in the record of its database that the two
-// belong together.
-void ExperimentRun::KeepLoad(const Cell& cell, const std::string& dir, const json& document) const {
-  results_.WriteLoad(cell.load_key, document);
+// belong together. Returns false when another process has made a load of this key meanwhile, which
+// can only be where this host has lost its claim: then no cell runs on the database.
+bool ExperimentRun::KeepLoad(const Cell& cell, const std::string& dir, const json& document) const {
+  if (!results_.WriteLoad(cell.load_key, document)) return false;
   std::optional<json> record = ReadRecord(dir);
-  if (!record) return;
+  if (!record) return true;
   (*record)[kLoadRun] = NameOfRun(document);
   WriteRecord(dir, *record);
+  return true;
 }
 
 // Returns the key of the load that the cell runs on: the plan's or, when finished cells were
@@ -281,7 +283,12 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
     return false;
   }
   NoteScratch(cell, &document);
-  KeepLoad(cell, dir, document);
+  if (!KeepLoad(cell, dir, document)) {
+    Complain(cell.name +
+             ": another process has made its load meanwhile, and that one counts; the "
+             "same command loads again for this cell");
+    return false;
+  }
   loaded_ = cell.load_key;
   return true;
 }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "device/error.h"
-#include "device/os/interrupted.h"
 
 namespace testbed {
 namespace {
@@ -29,15 +28,6 @@ DirShare::DirShare(const std::string& dir, const std::string& option) : fd_(Open
   throw Error(Error::kUsage, option + " " + dir +
                                  " is used by another testbed for itself now; wait for its end or "
                                  "choose another directory");
-}
-
-DirShare DirShare::InTurn(const std::string& dir) {
-  DirShare lock;
-  lock.fd_ = OpenDirectory(dir);
-  if (Uninterrupted([&] { return ::flock(lock.fd_, LOCK_EX); }) != 0) {
-    throw Error::Io("lock", dir, errno);
-  }
-  return lock;
 }
 
 DirShare::~DirShare() {

@@ -2,8 +2,7 @@
 // out of it. Both lock the directory itself by flock(2), so the locks end with the processes. They
 // hold on one host: a file server does not pass them on.
 //
-//   DirShare share(out, "--out");                       // throws when a process keeps others out
-//   const DirShare in_turn = DirShare::InTurn(out + "/cells");  // one process after the other
+//   DirShare share(out, "--out");  // throws when a process keeps others out
 //
 // Not thread-safe.
 #ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_DIR_SHARE_H_
@@ -19,9 +18,6 @@ class DirShare {
   // Throws Error: kUsage, naming `option`, when a process keeps others out of the directory; kIo
   // when it cannot be opened.
   DirShare(const std::string& dir, const std::string& option);
-  // Waits until no other process holds a lock of this kind, and returns one that keeps others out.
-  // Hold it for a moment only, because the others wait without a limit. Throws Error (kIo).
-  static DirShare InTurn(const std::string& dir);
   ~DirShare();
   DirShare(DirShare&& other) noexcept;
   DirShare& operator=(DirShare&& other) noexcept;

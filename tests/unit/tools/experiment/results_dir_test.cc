@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -18,6 +19,7 @@
 
 #include "device/file/file.h"
 #include "device/os/dir_lock.h"
+#include "device/os/signal_guard.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
@@ -113,7 +115,9 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
     dir_->WriteLoad(key, kResults);
     MakeDatabase(std::string("databases/") + key);
     Write(std::string("claims/") + key, "");  // a killed process left it
+    fs::copy(dir_->LoadFile(key), Place(std::string("claims/") + key + ".0123456789abcdef.json"));
   }
+  Write("claims/header", "");
   Write("loads/0123456789abcdef-12.json.0123456789abcdef.new", "{\n \"");
   KeepRehearsals(options_, RehearsalsJson({{50, 1, 2, 3}}, 50));
   const std::string claim = "claims/" + CellKey(failed);
@@ -168,6 +172,39 @@ TEST_F(ResultsDirTest, WhatAProcessOnAnotherHostRunsIsLeftToIt) {
   EXPECT_TRUE(fs::is_empty(path_ + "/o")) << testing::PrintToString(Files());
 }
 
+// Processes of several hosts read and rewrote experiment.json in the same moment, and the choice of
+// cells of one of them was lost.
+TEST_F(ResultsDirTest, OneProcessAfterTheOtherChangesTheHeader) {
+  dir_.reset();
+  ResultsDir shared(path_ + "/o");
+  PlanOptions options{"full", {}, {}, {}};
+  options.only["io"] = {"direct"};
+  shared.CreateShared(Small(), options);
+  EXPECT_EQ(shared.ReadHeader()["only"].size(), 2u);
+  const std::optional<Claim> other = Claim::Try(Place("claims/header"));
+  ASSERT_TRUE(other.has_value());
+  const SignalGuard signals;
+  ::raise(SIGINT);  // otherwise it would wait
+  options.only["io"] = {"buffered"};
+  EXPECT_THROW(ResultsDir(path_ + "/o").CreateShared(Small(), options), Stopped);
+  EXPECT_EQ(shared.ReadHeader()["only"].size(), 2u);
+}
+
+// A host that had lost its claim on a load without knowing it replaced the document of the load
+// that cells of another host had been measured on.
+TEST_F(ResultsDirTest, WhereResultsAreSharedTheFirstLoadOfAKeyCounts) {
+  dir_.reset();
+  ResultsDir shared(path_ + "/o");
+  shared.CreateShared(Small(), {"full", {}, {}, {}});
+  const std::string key = "0123456789abcdef-1";
+  EXPECT_TRUE(shared.WriteLoad(key, kResults));
+  json other = kResults;
+  other["host"] = "n2";
+  EXPECT_FALSE(shared.WriteLoad(key, other));
+  EXPECT_EQ(shared.ReadLoad(key), kResults);
+  EXPECT_TRUE(fs::is_empty(Place("claims")));
+}
+
 TEST_F(ResultsDirTest, ADirectoryWhoseCreationACrashEndedIsTaken) {
   const std::string header = path_ + "/o/experiment.json", left = header + ".0123456789abcdef.new";
   const auto create_anew = [this] {
@@ -175,6 +212,7 @@ TEST_F(ResultsDirTest, ADirectoryWhoseCreationACrashEndedIsTaken) {
     dir_->Create(Small(), {"full", {}, {}, {}});
   };
   fs::rename(header, left);
+  Write("claims/header", "");
   EXPECT_NO_THROW(create_anew());
   EXPECT_EQ(Files(), std::vector<std::string>{"experiment.json"});
   fs::rename(header, left);
