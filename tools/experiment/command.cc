@@ -170,13 +170,14 @@ InUse UsedByCells(const std::vector<Cell>& cells, const Arguments& a) {
 }
 
 // Returns the words that a task on another host gets besides its block: those options of the user
-// that are not kept in the results directory.
-std::vector<std::string> OptionsOfTasks(const Arguments& a) {
+// that are not kept in the results directory, and those that leave out the other cells there.
+std::vector<std::string> OptionsOfTasks(const Arguments& a, const std::vector<Cell>& cells,
+                                        const ResultsDir& dir) {
   std::vector<std::string> words = {"--quiet", "--host-checks", a.cluster.host_checks};
   const auto add = [&](const char* option, const std::string& value) {
     words.insert(words.end(), {option, value});
   };
-  for (const std::string& only : a.only) add("--only", only);
+  for (const std::string& only : a.only.empty() ? OnlyOf(cells, dir) : a.only) add("--only", only);
   if (a.shuffle != 0) add("--shuffle", std::to_string(a.shuffle));
   if (!a.cluster.databases.empty()) add("--databases", a.cluster.databases);
   if (a.run.keep_databases) words.push_back("--keep-databases");
@@ -187,7 +188,8 @@ std::vector<std::string> OptionsOfTasks(const Arguments& a) {
 bool RunCellsOfAll(const Experiment& e, const std::vector<Cell>& cells, const Arguments& a,
                    const ResultsDir& dir, Launcher* hosts) {
   if (hosts == nullptr) return RunExperiment(e, cells, dir, a.run);
-  return RunOnHosts(cells, dir, hosts, {.quiet = a.run.quiet, .task_options = OptionsOfTasks(a)});
+  const std::vector<std::string> words = OptionsOfTasks(a, cells, dir);
+  return RunOnHosts(cells, dir, hosts, {.quiet = a.run.quiet, .task_options = words});
 }
 
 // Throws Error (kUsage) when any part of the experiment names a server by a URL with a password.
@@ -344,10 +346,6 @@ int ExperimentMain(Arguments a) {
   if (e.name == "advise") CheckAdvised(cells);
   return first == "plan" ? Print(PlanText(cells)) : RunIt(e, cells, &a);
 }
-
-}  // namespace
-
-namespace {
 
 std::string DirectoryOfSweep(const std::string& text) {
   return fmt::format("testbed-sweep-{:08x}",

@@ -228,6 +228,25 @@ std::vector<Cell> CellsOfKeys(const std::vector<Cell>& cells, const std::vector<
   return chosen;
 }
 
+std::vector<std::string> OnlyOf(const std::vector<Cell>& cells, const ResultsDir& results) {
+  std::vector<std::string> only;
+  if (results.ReadHeader().at("only").size() < 2) return only;
+  std::map<std::string, std::vector<std::string>> labels;  // by axis
+  for (const Cell& cell : cells) {
+    for (const auto& [axis, label] : cell.labels) {
+      std::vector<std::string>& known = labels[axis];
+      if (std::find(known.begin(), known.end(), label) == known.end()) known.push_back(label);
+    }
+  }
+  for (const auto& [axis, list] : labels) {
+    const bool can_be_named = std::none_of(list.begin(), list.end(), [](const std::string& label) {
+      return label.find(',') != std::string::npos;
+    });
+    if (can_be_named) only.push_back(fmt::format("{}={}", axis, fmt::join(list, ",")));
+  }
+  return only;
+}
+
 int RunCells(const Experiment& e, const std::vector<Cell>& cells, const ResultsDir& results,
              const BlockRunOptions& options) {
   const std::string databases =

@@ -38,6 +38,11 @@ std::string CellsText(const std::vector<Cell>& cells, const ResultsDir& out);
 std::vector<Cell> CellsOfKeys(const std::vector<Cell>& cells, const std::vector<std::string>& keys,
                               bool of_blocks);
 
+// Returns values of --only, "AXIS=LABEL,LABEL", by which `testbed experiment run DIR` takes these
+// cells of its blocks, and no others that an earlier --only has added; none when there was no other
+// choice of cells. An axis with a label that has a comma, which --only cannot name, has none.
+std::vector<std::string> OnlyOf(const std::vector<Cell>& cells, const ResultsDir& results);
+
 // The exit code of a process whose host was refused.
 inline constexpr int kHostRefused = 3;
 

@@ -217,6 +217,21 @@ TEST(BlocksTest, KeysChooseCells) {
               HasSubstr("--block round-3 is none of this experiment"));
 }
 
+// Once, the tasks of a command without --only also ran what an earlier --only had chosen besides.
+TEST(BlocksTest, TasksLeaveOutTheCellsOfAnEarlierChoice) {
+  std::string directory = std::filesystem::current_path() / "blocks_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  ResultsDir results(directory + "/o");
+  PlanOptions options{"full", {}, {}, {}};
+  results.Create(Small(), options);
+  const std::vector<Cell> cells = PlanCells(Small(), options);
+  EXPECT_THAT(OnlyOf(cells, results), testing::IsEmpty());
+  options.only["io"] = {"direct"};
+  results.Create(Small(), options);
+  EXPECT_THAT(OnlyOf(cells, results), ElementsAre("io=direct,buffered", "page-size=4k,big"));
+  std::filesystem::remove_all(directory);
+}
+
 // Blocks on several hosts would load their databases into one schema of that server at once.
 TEST(BlocksTest, AServerThatRunsAlreadyIsRefusedOnSeveralHosts) {
   for (const char* name : {"connect", "engine-option.connect"}) {
