@@ -32,9 +32,10 @@ class ParallelTest : public SweepTest {
     ::chmod((directory_ / "ssh").c_str(), 0755);
     WriteSweep(1, 2);
   }
+  // The user's own options of GNU parallel must have no effect. With --dry-run no block would run.
   std::string Environment() const {
     return "FAKE=" + directory_.string() + " PARALLEL_SSH=" + (directory_ / "ssh").string() +
-           " HOME=" + directory_.string();
+           " PARALLEL=--dry-run HOME=" + directory_.string();
   }
 };
 
