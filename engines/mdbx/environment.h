@@ -1,5 +1,5 @@
 // An Environment is an open database of libmdbx, one data file with all tables in it. A Snapshot is
-// a read transaction on it. Both are what engines/snapshot_session.h asks for.
+// a read transaction on it. Both are what engines/data_file/snapshot_session.h asks for.
 //
 // Check and Fail turn libmdbx's codes into Error. An Environment is thread-safe. A Snapshot may be
 // used by one thread at a time. A write transaction must end on the thread on which it began,

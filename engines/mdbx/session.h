@@ -1,5 +1,5 @@
-// This header has the sessions and cursors of the mdbx engine: those of engines/snapshot_session.h
-// with libmdbx's calls.
+// This header has the sessions and cursors of the mdbx engine: those of
+// engines/data_file/snapshot_session.h with libmdbx's calls.
 #ifndef TESTBED_ENGINES_MDBX_SESSION_H_
 #define TESTBED_ENGINES_MDBX_SESSION_H_
 
@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "engines/data_file/snapshot_session.h"
 #include "engines/mdbx/environment.h"
-#include "engines/snapshot_session.h"
 
 namespace testbed::mdbx {
 

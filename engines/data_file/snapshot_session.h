@@ -27,8 +27,8 @@
 //
 // The library's cursors must not be read after a write. So before each write the session parks its
 // Cursors: a parked Cursor keeps its key and finds its row again at its next move.
-#ifndef TESTBED_ENGINES_SNAPSHOT_SESSION_H_
-#define TESTBED_ENGINES_SNAPSHOT_SESSION_H_
+#ifndef TESTBED_ENGINES_DATA_FILE_SNAPSHOT_SESSION_H_
+#define TESTBED_ENGINES_DATA_FILE_SNAPSHOT_SESSION_H_
 
 #include <fmt/format.h>
 
@@ -513,4 +513,4 @@ bool SnapshotCursor<Library>::Prev() {
 
 }  // namespace testbed
 
-#endif  // TESTBED_ENGINES_SNAPSHOT_SESSION_H_
+#endif  // TESTBED_ENGINES_DATA_FILE_SNAPSHOT_SESSION_H_
