@@ -20,6 +20,7 @@
 #include "engines/btree/tree/cursor.h"
 #include "engines/extra_options.h"
 #include "engines/failed_before.h"
+#include "engines/key_copies.h"
 #include "engines/log_settings.h"
 
 namespace testbed {
@@ -81,15 +82,15 @@ class BtreeSession : public Session {
 
   void MultiGet(TableId table, std::span<const std::string_view> keys,
                 std::vector<FoundRow>* rows) override {
-    KeepKeys(keys);
-    if (!Together(keys.size())) return Session::MultiGet(table, multi_keys_, rows);
+    multi_keys_.Take(keys);
+    if (!Together(keys.size())) return Session::MultiGet(table, multi_keys_.keys(), rows);
     GetTogether(table, rows);
   }
 
   void TakeEach(TableId table, std::span<const std::string_view> keys,
                 const TakeRow& take) override {
-    KeepKeys(keys);
-    if (!Together(keys.size())) return Session::TakeEach(table, multi_keys_, take);
+    multi_keys_.Take(keys);
+    if (!Together(keys.size())) return Session::TakeEach(table, multi_keys_.keys(), take);
     GetTogether(table, &multi_rows_);
     for (size_t i = 0; i < multi_rows_.size(); ++i) take(i, multi_rows_[i]);
   }
@@ -120,25 +121,14 @@ class BtreeSession : public Session {
   }
 
  private:
-  // Copies the keys to multi_keys_, as they may be values that the queue's slots hold.
-  void KeepKeys(std::span<const std::string_view> keys) {
-    size_t bytes = 0;
-    for (const std::string_view key : keys) bytes += key.size();
-    multi_bytes_.clear();
-    multi_bytes_.reserve(bytes);  // so that no append moves the keys before it
-    multi_keys_.clear();
-    for (const std::string_view key : keys) {
-      multi_keys_.emplace_back(multi_bytes_.data() + multi_bytes_.size(), key.size());
-      multi_bytes_.append(key);
-    }
-  }
   // Looks multi_keys_ up, all of them in flight together, or by turns where pages are in the pool.
   void GetTogether(TableId table, std::vector<FoundRow>* rows) {
     store_->SessionTable(table);
-    rows->resize(multi_keys_.size());
+    const std::vector<std::string_view>& keys = multi_keys_.keys();
+    rows->resize(keys.size());
     try {
-      multi_->StartAll(table, multi_keys_);
-      for (size_t ended = 0; ended < multi_keys_.size(); ++ended) {
+      multi_->StartAll(table, keys);
+      for (size_t ended = 0; ended < keys.size(); ++ended) {
         FoundRow row;
         const uint32_t i = multi_->Finish(&row.found, &row.value);
         (*rows)[i] = row;
@@ -203,9 +193,9 @@ class BtreeSession : public Session {
   bool failed_ = false;  // a write of the transaction has failed
   std::string value_, key_copy_;
   static constexpr size_t kMostTogether = 1024;
-  // These are the keys and rows of MultiGet and TakeEach. multi_keys_ point into multi_bytes_.
-  std::string multi_bytes_;
-  std::vector<std::string_view> multi_keys_;
+  // These are the keys and rows of MultiGet and TakeEach. The keys are copies, as they may be
+  // values that the queue's slots hold.
+  KeyCopies<std::string_view> multi_keys_;
   std::vector<FoundRow> multi_rows_;
   std::unique_ptr<btree::BtreeReadQueue> multi_;  // the queue of MultiGet
   uint32_t multi_slots_ = 0;                      // number of slots of multi_

@@ -47,6 +47,7 @@
 #include "device/error.h"
 #include "engines/engine.h"
 #include "engines/failed_before.h"
+#include "engines/key_copies.h"
 
 namespace testbed {
 
@@ -145,8 +146,7 @@ class SnapshotSession : public Session {
   bool failed_ = false;   // a write of the transaction has failed
   Txn* write_ = nullptr;  // set from the transaction's first write to its end
   std::string key_copy_, value_copy_;
-  std::string multi_bytes_;                       // the bytes of multi_keys_
-  std::vector<std::string_view> multi_keys_;      // copies of the keys of a MultiGet
+  KeyCopies<std::string_view> multi_keys_;        // the keys of a MultiGet
   std::vector<SnapshotCursor<Library>*> walks_;   // all open cursors of the session
   std::vector<std::unique_ptr<Snapshot>> spare_;  // Snapshots of destroyed cursors, for new ones
 };
@@ -344,16 +344,8 @@ std::span<const std::string_view> SnapshotSession<Library>::Steady(
     std::span<const std::string_view> keys) {
   const auto lent = [this](std::string_view key) { return Session::Overlap(key, lent_); };
   if (std::none_of(keys.begin(), keys.end(), lent)) return keys;
-  size_t bytes = 0;
-  for (const std::string_view key : keys) bytes += key.size();
-  multi_bytes_.clear();
-  multi_bytes_.reserve(bytes);  // so that no append moves the keys before it
-  multi_keys_.clear();
-  for (const std::string_view key : keys) {
-    multi_keys_.emplace_back(multi_bytes_.data() + multi_bytes_.size(), key.size());
-    multi_bytes_.append(key);
-  }
-  return multi_keys_;
+  multi_keys_.Take(keys);
+  return multi_keys_.keys();
 }
 
 template <typename Library>

@@ -131,22 +131,13 @@ bool PebbleSession::Get(TableId table, std::string_view key, std::string_view* v
 void PebbleSession::MultiGet(TableId id, std::span<const std::string_view> keys,
                              std::vector<FoundRow>* rows) {
   const Table& table = tables_.Find(id);
-  size_t bytes = 0;
-  for (const std::string_view key : keys) bytes += table.prefix.size() + key.size();
-  multi_bytes_.clear();
-  multi_bytes_.reserve(bytes);  // so that no append moves the keys before it
-  multi_keys_.clear();
-  for (const std::string_view key : keys) {
-    const char* const begin = multi_bytes_.data() + multi_bytes_.size();
-    multi_bytes_.append(table.prefix).append(key);
-    multi_keys_.push_back({begin, table.prefix.size() + key.size()});
-  }
+  multi_keys_.Take(keys, table.prefix);
   multi_values_.resize(keys.size());
   rows->resize(keys.size());
   if (keys.empty()) return;
   Library::Run("reading rows", [&](char** error) {
-    return handle_.calls().pebble_multi_get(handle_.handle(), multi_keys_.data(), keys.size(),
-                                            multi_values_.data(), error);
+    return handle_.calls().pebble_multi_get(handle_.handle(), multi_keys_.keys().data(),
+                                            keys.size(), multi_values_.data(), error);
   });
   for (size_t i = 0; i < keys.size(); ++i) {
     const bool found = multi_values_[i].data != nullptr;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/key_copies.h"
 #include "engines/open_tables.h"
 #include "engines/pebble/library.h"
 #include "engines/pebble/tables.h"
@@ -96,9 +97,9 @@ class PebbleSession : public Session {
   SessionHandle handle_;
   LearnedTables<Tables, Table> tables_;
   std::string key_;  // result of the last KeyIn
-  // These are the keys and results of the last MultiGet. multi_keys_ point into multi_bytes_.
-  std::string multi_bytes_;
-  std::vector<PebbleBytes> multi_keys_, multi_values_;
+  // These are the keys and results of the last MultiGet.
+  KeyCopies<PebbleBytes> multi_keys_;
+  std::vector<PebbleBytes> multi_values_;
   bool in_transaction_ = false;
   bool failed_ = false;                 // a write of the transaction has failed
   bool wrote_ = false;                  // the transaction has writes

@@ -114,23 +114,14 @@ void RocksdbSession::MultiGet(TableId id, std::span<const std::string_view> keys
   if (HasOwnWrites()) return Session::MultiGet(id, keys, rows);
   const RocksdbTable& table = tables_.Find(id);
   BlockMeter meter(counts_);
-  size_t bytes = 0;
-  for (const std::string_view key : keys) bytes += table.prefix.size() + key.size();
-  multi_bytes_.clear();
-  multi_bytes_.reserve(bytes);  // so that no append moves the keys before it
-  multi_keys_.clear();
-  for (const std::string_view key : keys) {
-    const char* const begin = multi_bytes_.data() + multi_bytes_.size();
-    multi_bytes_.append(table.prefix).append(key);
-    multi_keys_.emplace_back(begin, table.prefix.size() + key.size());
-  }
+  multi_keys_.Take(keys, table.prefix);
   // A slice that is moved while it pins a block has no buffer of its own afterwards (RocksDB 7.8),
   // so the slices are reset before the vector may move them.
   for (rocksdb::PinnableSlice& value : multi_values_) value.Reset();
   multi_values_.resize(keys.size());
   multi_statuses_.resize(keys.size());
-  db_->MultiGet(read_options_, table.family, keys.size(), multi_keys_.data(), multi_values_.data(),
-                multi_statuses_.data());
+  db_->MultiGet(read_options_, table.family, keys.size(), multi_keys_.keys().data(),
+                multi_values_.data(), multi_statuses_.data());
   rows->resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     if (!multi_statuses_[i].IsNotFound()) Check(multi_statuses_[i], "rocksdb could not read a row");

@@ -18,6 +18,7 @@
 
 #include "device/account/ledger.h"
 #include "engines/engine.h"
+#include "engines/key_copies.h"
 #include "engines/open_tables.h"
 #include "engines/rocksdb/tables.h"
 
@@ -88,10 +89,8 @@ class RocksdbSession : public Session {
   // These are copies of the key and the value of a write, which may be bytes that a cursor has
   // returned.
   std::string key_copy_, value_copy_;
-  // These are the keys, results and statuses of the last MultiGet. multi_keys_ point into
-  // multi_bytes_.
-  std::string multi_bytes_;
-  std::vector<rocksdb::Slice> multi_keys_;
+  // These are the keys, results and statuses of the last MultiGet.
+  KeyCopies<rocksdb::Slice> multi_keys_;
   std::vector<rocksdb::PinnableSlice> multi_values_;
   std::vector<rocksdb::Status> multi_statuses_;
   bool in_transaction_ = false;
