@@ -57,10 +57,7 @@ class KilledParentTest : public StartedCommandTest {
   // nothing.
   void StopAndExpectNothing(pid_t process) {
     ::kill(process, SIGTERM);
-    int status = 0;
-    ::waitpid(process, &status, 0);
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 130);
+    EXPECT_EQ(ExitCodeOf(process), 130);
     CleanAndExpectEmpty();
   }
 

@@ -94,12 +94,6 @@ class LiveTest : public StartedCommandTest {
     }
     return 0;
   }
-
-  static int End(pid_t process) {
-    int status = 0;
-    ::waitpid(process, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
 };
 
 TEST_F(LiveTest, MetricsAreScrapedWhileARunLasts) {
@@ -125,7 +119,7 @@ TEST_F(LiveTest, MetricsAreScrapedWhileARunLasts) {
   EXPECT_TRUE(get("POST /metrics").starts_with("HTTP/1.1 405 ")) << get("POST /metrics");
   EXPECT_TRUE(get("HEAD /metrics").ends_with("\r\n\r\n"));
   ::kill(run, SIGINT);
-  EXPECT_EQ(End(run), 130);
+  EXPECT_EQ(ExitCodeOf(run), 130);
   EXPECT_EQ(Request(port, "GET /metrics HTTP/1.1\r\n\r\n"), "") << "the server ends with the run";
   EXPECT_TRUE(Processes().empty());
 }
@@ -134,7 +128,7 @@ TEST_F(LiveTest, TheServerEndsWithAKilledProgram) {
   const pid_t run = StartRun("--seconds 60 --quiet --metrics 0");
   const int port = AwaitPort();
   ::kill(run, SIGKILL);
-  End(run);
+  ExitCodeOf(run);
   EXPECT_TRUE(Becomes([&] { return Processes().empty(); }));
   EXPECT_EQ(Request(port, "GET /metrics HTTP/1.1\r\n\r\n"), "");
 }
@@ -186,7 +180,7 @@ class FrozenRunTest : public LiveTest {
     std::this_thread::sleep_until(thaws);  // the line may come before
     process.Thaw();
     EXPECT_TRUE(seen) << Err();
-    EXPECT_EQ(End(run), 0);
+    EXPECT_EQ(ExitCodeOf(run), 0);
     std::smatch after;
     const std::string lines = Err();
     ASSERT_TRUE(std::regex_search(
@@ -318,7 +312,7 @@ TEST_F(LiveTest, AScreenShowsTheRunAndTheReportFollowsIt) {
   ASSERT_TRUE(Becomes([&] { return CountOf(terminal.Output(), kFirstScreen) != 0; }))
       << terminal.Output();
   EXPECT_TRUE(Becomes([&] { return terminal.Output().find("grade ") != std::string::npos; }));
-  EXPECT_EQ(End(terminal.child()), 0);
+  EXPECT_EQ(ExitCodeOf(terminal.child()), 0);
   const std::string all = terminal.Output();
   for (const char* shown : {"point-read", "ops/s", "p99", "slowest", "ledger (", "memory", "█"}) {
     EXPECT_NE(all.substr(0, all.find(kFirstScreen)).find(shown), std::string::npos) << shown;
@@ -346,7 +340,7 @@ TEST_F(LiveTest, TheTerminalIsBackAfterCtrlCAndTheDeathOfTheRun) {
     ASSERT_TRUE(Becomes([&] {
       return terminal.Output().find(killed ? "ended by signal 9" : "grade ") != std::string::npos;
     })) << terminal.Output();
-    EXPECT_EQ(End(terminal.child()), killed ? 1 : 130);
+    EXPECT_EQ(ExitCodeOf(terminal.child()), killed ? 1 : 130);
     EXPECT_TRUE(terminal.ModesAreBack());
     EXPECT_EQ(LeftOnScreen(terminal.Output()).find("<the other screen stays>"), std::string::npos);
   }
@@ -358,14 +352,14 @@ TEST_F(LiveTest, TheTerminalIsBackAfterACrash) {
   ASSERT_TRUE(Becomes([&] { return terminal.Output().find("slowest") != std::string::npos; }));
   ::kill(terminal.child(), SIGSEGV);
   EXPECT_TRUE(Becomes([&] { return CountOf(terminal.Output(), kFirstScreen) == 1; }));
-  EXPECT_LT(End(terminal.child()), 0);
+  EXPECT_LT(ExitCodeOf(terminal.child()), 0);
   EXPECT_TRUE(terminal.ModesAreBack());
 }
 
 TEST_F(LiveTest, ADumbTerminalGetsLines) {
   OnTerminal terminal(directory_, kWatchedRun + std::string("--seconds 2.5 --live"), "dumb");
   EXPECT_TRUE(Becomes([&] { return terminal.Output().find("grade ") != std::string::npos; }));
-  EXPECT_EQ(End(terminal.child()), 0);
+  EXPECT_EQ(ExitCodeOf(terminal.child()), 0);
   EXPECT_TRUE(Finds(terminal.Output(), std::regex("point-read: [12]\\.[0-9] s, ")))
       << terminal.Output();
   EXPECT_EQ(terminal.Output().find('\x1b'), std::string::npos) << terminal.Output();

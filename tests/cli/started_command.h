@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "device/os/child_process.h"
 #include "tests/cli/command.h"
 #include "tests/paths.h"
 
@@ -40,6 +41,12 @@ class StartedCommandTest : public CommandTest {
       ::_exit(127);
     }
     return child;
+  }
+
+  // Waits for the end of a started process. Returns its exit code; -N when signal N has ended it.
+  static int ExitCodeOf(pid_t process) {
+    const int status = AwaitChild(process);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
 
   // Returns the processes whose working directory is the test's.

@@ -97,11 +97,10 @@ TEST_F(AbTest, ADuetBindsTheSidesToProcessorsThatTheyExchange) {
     return first != all && second != all && first != second;
   });
   const bool exchanged = Becomes([&] { return ProcessorsOf(one) == second; });
-  int status = 0;
-  ::waitpid(process, &status, 0);
+  const int code = ExitCodeOf(process);
   EXPECT_TRUE(apart) << "both sides may use " << first;
   EXPECT_TRUE(exchanged);
-  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  ASSERT_EQ(code, 0);
   const std::string out = Read(directory_ / "out");
   EXPECT_TRUE(out.starts_with("b is slower by")) << out;
   EXPECT_THAT(out, HasSubstr("point-read by duet in slices of 0.05 s"));
@@ -132,11 +131,10 @@ TEST_F(AbTest, ADuetOfWritesIsOfWholeRunsAtOnce) {
     return !first.empty() && !second.empty() && first != second &&
            first != ProcessorsOf(::getpid());
   });
-  int status = 0;
-  ::waitpid(process, &status, 0);
+  const int code = ExitCodeOf(process);
   EXPECT_TRUE(apart);
   const std::string out = Read(directory_ / "out");
-  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << out;
+  ASSERT_EQ(code, 0) << out;
   EXPECT_THAT(out, HasSubstr("insert by duet: 3 loads of each side"));
   const nlohmann::json document = Taken("ab.json");
   EXPECT_TRUE(document["slice_seconds"].is_null());
@@ -267,9 +265,7 @@ TEST_F(AbTest, ASideIsExecutedWithItsVariables) {
     return sides.size();
   };
   EXPECT_TRUE(Becomes([&] { return with_variable() == 1; }));
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(ExitCodeOf(process), 0);
   EXPECT_THAT(Read(directory_ / "out"), HasSubstr("1 load of each side"));
   std::filesystem::remove(directory_ / "out");
   EXPECT_TRUE(DirectoryIsEmpty());
@@ -303,9 +299,7 @@ TEST_F(AbTest, AnErrorOfALaterLoadKeepsTheEarlierOnes) {
     }
     return !error;
   }));
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << Read(directory_ / "err");
+  EXPECT_EQ(ExitCodeOf(process), 1) << Read(directory_ / "err");
   const nlohmann::json document = Taken("ab.json");
   EXPECT_GE(document["loads"], 1);
   ASSERT_GE(document["errors"].size(), 1u);
@@ -534,10 +528,7 @@ TEST_F(AbTest, ASideThatIsKilledCostsItselfOnly) {
     return sides.size() == 2;
   }));
   ::kill(sides[1], SIGKILL);
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_EQ(ExitCodeOf(process), 1);
   const nlohmann::json document = Taken("ab.json");
   ASSERT_EQ(document["errors"].size(), 1u);
   EXPECT_THAT(document["errors"][0]["sentence"].get<std::string>(), HasSubstr("signal 9"));
@@ -558,10 +549,7 @@ TEST_F(AbTest, AStopAnswersWithWhatThereIs) {
   ASSERT_TRUE(Becomes([&] { return Processes().size() == 3; }));
   std::this_thread::sleep_for(std::chrono::seconds(2));
   ::kill(process, SIGINT);
-  int status = 0;
-  ::waitpid(process, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(ExitCodeOf(process), 130);
   EXPECT_THAT(Read(directory_ / "out"), HasSubstr("stopped by a signal"));
   EXPECT_TRUE(Taken("ab.json")["partial"]);
   EXPECT_THAT(Processes(), IsEmpty());

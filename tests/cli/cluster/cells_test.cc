@@ -67,8 +67,7 @@ TEST_F(CellsTest, TwoProcessesDoEachCellOnce) {
   const pid_t other = Start("experiment run sweep.toml --rounds 2 --out o " + blocks + kNoChecks);
   const CommandResult mine =
       Run("experiment run sweep.toml --rounds 2 --out o " + blocks + kNoChecks);
-  const int status = AwaitChild(other);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(ExitCodeOf(other), 0);
   EXPECT_EQ(mine.code, 0) << mine.err;
   EXPECT_EQ(Cells("o").size(), 4u);
   // A result that came second would have been left away with a sentence.
@@ -166,8 +165,7 @@ TEST_F(CellsTest, ADatabaseOfAnInterruptedBlockIsRemovedByTheNextBlock) {
   const pid_t first = Start(run + "round-1" + kNoChecks);
   ASSERT_TRUE(Becomes([&] { return FilesIn("o/loads") == 1; }));
   ::kill(first, SIGINT);
-  const int status = AwaitChild(first);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_EQ(ExitCodeOf(first), 130);
   ASSERT_EQ(FilesIn("d"), 1u) << "the load stays for the call that goes on with the block";
   const CommandResult next = Run(run + "round-2" + kNoChecks);
   EXPECT_EQ(next.code, 0) << next.err;

@@ -167,8 +167,7 @@ TEST_F(CoordinatorTest, AnInterruptCancelsAndTheSameCommandGoesOn) {
   ASSERT_TRUE(Becomes([&] { return !Cells("o").empty(); }, 60));
   std::ofstream(fake() / "busy") << "the scheduler fails once\n";
   ::kill(command, SIGINT);
-  const int status = AwaitChild(command);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_EQ(ExitCodeOf(command), 130);
   EXPECT_EQ(Read(fake() / "cancelled"), "1\n");
   const size_t finished = Cells("o").size();
   EXPECT_LT(finished, 6u);
@@ -187,8 +186,7 @@ TEST_F(CoordinatorTest, AnInterruptOfSbatchCancelsWhatItHasSubmitted) {
            std::filesystem::exists(fake() / "running");
   }));
   ::kill(-command, SIGINT);
-  const int status = AwaitChild(command);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_EQ(ExitCodeOf(command), 130);
   EXPECT_NE(Read(fake() / "cancelled"), "");
   EXPECT_EQ(FilesIn("fake/tasks"), 0u);
   EXPECT_EQ(Asked(), 1u);

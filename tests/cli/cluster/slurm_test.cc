@@ -32,8 +32,7 @@ TEST_F(SlurmTest, ANodeThatDiesCostsNoCellAndChangesNoCount) {
   ASSERT_TRUE(Becomes([&] { return !(dead = InTheMiddle(Cells("o"))).empty(); }, 120))
       << slurm_->Said();
   slurm_->KillNode(dead);
-  const int status = AwaitChild(command);
-  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << slurm_->Said();
+  ASSERT_EQ(ExitCodeOf(command), 0) << slurm_->Said();
 
   // The block of the dead node is one of the first three, which the three nodes began with.
   const CommandResult local = Run("experiment sweep.toml --rounds 3 --quiet --out local");
@@ -65,8 +64,7 @@ TEST_F(SlurmTest, AnInterruptCancelsAndTheSameCommandGoesOn) {
   const pid_t command = Start(arguments, "env " + slurm_->Environment());
   ASSERT_TRUE(Becomes([&] { return Cells("o").size() >= 1; }, 120)) << slurm_->Said();
   ::kill(command, SIGINT);
-  const int status = AwaitChild(command);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_EQ(ExitCodeOf(command), 130);
   const size_t finished = Cells("o").size();
   EXPECT_LT(finished, 6u);
   // Nothing is left in the queue, and nothing goes on.

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,9 +45,7 @@ TEST_F(ReportStopTest, AReportThatIsStoppedPrintsNoPart) {
     const ssize_t written = ::write(writer, document.data(), document.size());
     EXPECT_TRUE(written > 0 || errno == EPIPE);
     ::close(writer);
-    int status = 0;
-    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_EQ(ExitCodeOf(pid), 130);
     EXPECT_EQ(Read(directory_ / "out"), "");
     const std::string err = Read(directory_ / "err");
     EXPECT_NE(err.find(" was stopped before "), std::string::npos) << err;
@@ -68,9 +65,7 @@ TEST_F(ReportStopTest, ReadingASilentPipeIsStopped) {
     const pid_t pid = Start(command + " >out 2>err");
     EXPECT_TRUE(Becomes([&] { return CatchesInterrupts(pid); }));
     ::kill(pid, SIGTERM);
-    int status = 0;
-    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_EQ(ExitCodeOf(pid), 130);
     EXPECT_EQ(Read(directory_ / "out"), "");
     const std::string err = Read(directory_ / "err");
     if (command != "results add fifo") {  // which may not have begun
@@ -96,9 +91,7 @@ TEST_F(ReportStopTest, DrawingEnds) {
   EXPECT_TRUE(Becomes([&] { return CatchesInterrupts(pid); }));
   LetItWork();
   ::kill(pid, SIGINT);
-  int status = 0;
-  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_EQ(ExitCodeOf(pid), 130);
   EXPECT_EQ(Read(directory_ / "out"), "");
   const std::string err = Read(directory_ / "err");
   EXPECT_NE(err.find("the report was stopped before all "), std::string::npos) << err;
@@ -127,9 +120,7 @@ TEST_F(ReportStopTest, AComparisonEnds) {
     EXPECT_EQ(::write(writer, document.data(), document.size()), std::ssize(document));
     BecomesWhileItRuns(pid, [&] { return UnreadIn(writer) == 0; });
     ::close(writer);
-    int status = 0;
-    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_EQ(ExitCodeOf(pid), 130);
     EXPECT_EQ(Read(directory_ / "out"), "");
     const std::string err = Read(directory_ / "err");
     EXPECT_NE(err.find(" was stopped before "), std::string::npos) << err;

@@ -79,12 +79,6 @@ class TasksTest : public GivenMariadbTest {
     return std::any_of(begin(entries), end(entries),
                        [](const auto& entry) { return entry.path().extension() == ".tmp"; });
   }
-  // Returns the exit code of the process, once it has ended; -1 when a signal has ended it.
-  static int ExitCodeOf(pid_t process) {
-    int status = -1;
-    ::waitpid(process, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
   static bool HasEnded(pid_t process) { return ExitCodeOf(process) == 0; }
   static json Phase(const json& document, const std::string& name) {
     for (const json& phase : document["runs"][0]["phases"]) {
@@ -242,9 +236,7 @@ TEST_F(TasksTest, ATaskThatIsKilledEndsTheRunWithASentenceThatNamesIt) {
   LetItWork();
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
-  int status = -1;
-  ::waitpid(first, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+  EXPECT_EQ(ExitCodeOf(first), 1);
   const std::string told = Read(directory_ / "first.err");
   EXPECT_NE(told.find("task 1 of 2 on host "), std::string::npos) << told;
   EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;

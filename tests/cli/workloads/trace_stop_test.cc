@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,9 +20,7 @@ class TraceStopTest : public StartedCommandTest {
   // Expects that the process ends as one that was stopped, with this sentence, and that the trace
   // is not there.
   void ExpectStopped(pid_t pid, const std::string& sentence, const std::string& trace) {
-    int status = 0;
-    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_EQ(ExitCodeOf(pid), 130);
     EXPECT_EQ(Read(directory_ / "out"), "");
     EXPECT_EQ(Read(directory_ / "err"), "testbed: " + sentence + "\n");
     EXPECT_FALSE(std::filesystem::exists(directory_ / trace));
@@ -128,9 +125,7 @@ TEST_F(TraceStopTest, ARecordingThatIsStoppedLeavesTheTraceThatWasThere) {
     EXPECT_TRUE(Becomes([&] { return std::filesystem::exists(directory_ / (trace + ".new")); }));
     LetItWork();
     ::kill(pid, SIGINT);
-    int status = 0;
-    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_EQ(ExitCodeOf(pid), 130);
     EXPECT_EQ(Read(directory_ / "err"),
               "testbed: the trace " + trace +
                   " was not written, because the run was stopped before the end of the phase that "
