@@ -2,7 +2,6 @@
 // refuse one that nobody began, and tell what the engine's own check has found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "device/error.h"
 #include "engines/inspect.h"
 #include "engines/registry.h"
+#include "tests/own_dir.h"
 #include "tests/unit/workloads/lying_engine.h"
 #include "tools/crashtest/crash_model.h"
 #include "tools/crashtest/crash_oracle.h"
@@ -29,14 +29,8 @@ using testing::HasSubstr;
 
 class CrashVerifyTest : public testing::Test {
  protected:
-  CrashVerifyTest() : shared_(CrashShared::New()) {
-    std::string pattern = std::filesystem::current_path() / "crash_verify_test_XXXXXX";
-    dir_ = ::mkdtemp(pattern.data());
-  }
-  ~CrashVerifyTest() override {
-    shared_->Delete();
-    std::filesystem::remove_all(dir_);
-  }
+  CrashVerifyTest() : shared_(CrashShared::New()) {}
+  ~CrashVerifyTest() override { shared_->Delete(); }
 
   void Use(const std::string& engine, const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {"--engine", engine, "--io", "buffered"};
@@ -74,7 +68,8 @@ class CrashVerifyTest : public testing::Test {
 
   CrashShared* const shared_;
   CrashtestOptions options_;
-  std::string dir_;
+  const OwnDir own_dir_{"crash_verify_test"};
+  const std::string& dir_ = own_dir_.path();
 };
 
 TEST_F(CrashVerifyTest, ACommitThatIsLostIsFound) {

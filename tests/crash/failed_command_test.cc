@@ -2,14 +2,13 @@
 // was.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
 #include "tests/crash/engine_without_rows.h"
+#include "tests/own_dir.h"
 #include "tools/command/command_line.h"
 
 namespace testbed {
@@ -17,12 +16,12 @@ namespace {
 
 TEST(FailedCommandTest, AFailureIsPrintedAndIsTheExitCode) {
   AddEngineWithoutRows("breaking", [] {}, [] { throw Error(Error::kRun, "it broke"); });
-  std::string dir = std::filesystem::current_path() / "failed_command_test_XXXXXX";
-  ASSERT_NE(::mkdtemp(dir.data()), nullptr);
+  const OwnDir dir("failed_command_test");
   std::vector<std::string> words = {"testbed", "crashtest", "--engine", "breaking", "--io"};
   // The first crash is to come while the client writes.
   words.insert(words.end(), {"buffered", "--seed", std::to_string(SeedOfFirstCrash(50))});
-  words.insert(words.end(), {"--writers", "1", "--longest-ms", "1", "--dir", dir, "--quiet"});
+  words.insert(words.end(),
+               {"--writers", "1", "--longest-ms", "1", "--dir", dir.path(), "--quiet"});
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   testing::internal::CaptureStdout();
@@ -32,7 +31,6 @@ TEST(FailedCommandTest, AFailureIsPrintedAndIsTheExitCode) {
   EXPECT_THAT(out, testing::HasSubstr("FAILED round 1: a client failed, and no fault was "
                                       "injected: it broke\n"));
   EXPECT_THAT(out, testing::Not(testing::HasSubstr("no acknowledged commit lost")));
-  std::filesystem::remove_all(dir);
 }
 
 }  // namespace

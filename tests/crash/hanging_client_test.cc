@@ -2,7 +2,6 @@
 // hide, and of a recovery that hangs, for which it would wait for ever.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "tests/crash/engine_without_rows.h"
+#include "tests/own_dir.h"
 #include "tools/crashtest/crashtest.h"
 #include "tools/options.h"
 
@@ -43,12 +43,11 @@ void Rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 // Makes one kill of the engine, with one client, and returns the sentences of its failures.
 std::vector<std::string> FailuresOf(const std::string& engine, uint64_t seed) {
-  std::string dir = std::filesystem::current_path() / "hanging_client_test_XXXXXX";
-  EXPECT_NE(::mkdtemp(dir.data()), nullptr);
-  hung_once = dir + ".opened";
+  const OwnDir dir("hanging_client_test");
+  hung_once = dir.path() + ".opened";
   CrashtestOptions options;
   options.run = ParseRunOptions({"--engine", engine, "--io", "buffered", "--durability", "sync",
-                                 "--rows", "1", "--dir", dir, "--quiet"});
+                                 "--rows", "1", "--dir", dir.path(), "--quiet"});
   options.run.Resolve();
   options.kills = 1;
   options.writers = 1;
@@ -58,7 +57,6 @@ std::vector<std::string> FailuresOf(const std::string& engine, uint64_t seed) {
   options.verify_wait_ms = 200;
   options.run.data.seed = seed;
   std::vector<std::string> failures = RunCrashtest(options).failures;
-  std::filesystem::remove_all(dir);
   std::filesystem::remove(hung_once);
   return failures;
 }

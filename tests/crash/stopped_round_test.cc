@@ -2,12 +2,10 @@
 // is forked after the stop inherits it, and an engine that waits for its server then ends.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "device/error.h"
 #include "device/os/signal_guard.h"
 #include "tests/crash/engine_without_rows.h"
+#include "tests/own_dir.h"
 #include "tools/crashtest/crashtest.h"
 #include "tools/options.h"
 
@@ -45,20 +44,17 @@ CrashtestResult StoppedAt(StopAt at) {
   EXPECT_TRUE(added);
   stop_at = at;
   const SignalGuard signals;
-  std::string dir = std::filesystem::current_path() / "stopped_round_test_XXXXXX";
-  EXPECT_NE(::mkdtemp(dir.data()), nullptr);
+  const OwnDir dir("stopped_round_test");
   CrashtestOptions options;
   options.run = ParseRunOptions({"--engine", "stopping", "--io", "buffered", "--durability", "sync",
-                                 "--rows", "1", "--dir", dir, "--quiet"});
+                                 "--rows", "1", "--dir", dir.path(), "--quiet"});
   options.run.Resolve();
   options.kills = 2;
   options.writers = 1;
   options.longest_ms = 1;
   options.commits_wait_ms = 2000;
   options.run.data.seed = SeedOfFirstCrash(50);
-  CrashtestResult result = RunCrashtest(options);
-  std::filesystem::remove_all(dir);
-  return result;
+  return RunCrashtest(options);
 }
 
 TEST(StoppedRoundTest, IsNoFailureAndCountsForNothing) {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "tests/unit/embed/own_dir.h"
+#include "tests/own_dir.h"
 
 namespace testbed {
 namespace {

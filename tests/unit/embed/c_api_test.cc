@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "embed/testbed/testbed_engine.h"
-#include "tests/unit/embed/own_dir.h"
+#include "tests/own_dir.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed {

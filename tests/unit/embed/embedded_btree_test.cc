@@ -16,7 +16,7 @@
 
 #include "embed/testbed/btree.h"
 #include "embed/testbed/engines.h"
-#include "tests/unit/embed/own_dir.h"
+#include "tests/own_dir.h"
 
 namespace testbed {
 namespace {

@@ -11,7 +11,7 @@
 #include "device/error.h"
 #include "embed/testbed/testbed_engine.h"
 #include "engines/registry.h"
-#include "tests/unit/embed/own_dir.h"
+#include "tests/own_dir.h"
 
 namespace testbed {
 namespace {

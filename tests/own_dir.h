@@ -1,6 +1,6 @@
 // A temporary directory below the current one. The destructor removes it with its contents.
-#ifndef TESTBED_TESTS_UNIT_EMBED_OWN_DIR_H_
-#define TESTBED_TESTS_UNIT_EMBED_OWN_DIR_H_
+#ifndef TESTBED_TESTS_OWN_DIR_H_
+#define TESTBED_TESTS_OWN_DIR_H_
 
 #include <stdlib.h>
 
@@ -11,8 +11,9 @@ namespace testbed {
 
 class OwnDir {
  public:
-  OwnDir() {
-    path_ = std::filesystem::current_path() / "embed_test_XXXXXX";
+  // The directory's name begins with `name`. Without a directory the path is empty.
+  explicit OwnDir(const std::string& name = "own_dir") {
+    path_ = std::filesystem::current_path() / (name + "_XXXXXX");
     if (mkdtemp(path_.data()) == nullptr) path_.clear();
   }
   ~OwnDir() {
@@ -28,4 +29,4 @@ class OwnDir {
 
 }  // namespace testbed
 
-#endif  // TESTBED_TESTS_UNIT_EMBED_OWN_DIR_H_
+#endif  // TESTBED_TESTS_OWN_DIR_H_
