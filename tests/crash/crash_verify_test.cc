@@ -14,13 +14,13 @@
 #include "device/error.h"
 #include "engines/inspect.h"
 #include "engines/registry.h"
+#include "tests/crash/engine_without_rows.h"
 #include "tests/own_dir.h"
 #include "tests/unit/workloads/lying_engine.h"
 #include "tools/crashtest/crash_model.h"
 #include "tools/crashtest/crash_oracle.h"
 #include "tools/crashtest/crash_process.h"
 #include "tools/crashtest/crashtest.h"
-#include "tools/options.h"
 
 namespace testbed {
 namespace {
@@ -33,12 +33,9 @@ class CrashVerifyTest : public testing::Test {
   ~CrashVerifyTest() override { shared_->Delete(); }
 
   void Use(const std::string& engine, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words = {"--engine", engine, "--io", "buffered"};
-    words.insert(words.end(), {"--durability", "sync", "--rows", "1", "--dir", dir_, "--quiet"});
+    std::vector<std::string> words = {"--dir", dir_};
     words.insert(words.end(), more.begin(), more.end());
-    options_.run = ParseRunOptions(words);
-    options_.run.Resolve();
-    options_.writers = 1;
+    options_ = ShortCrashtest(engine, words);
   }
   // Makes a database of btree with the first `n` transactions of the only client.
   void Commit(uint64_t n) {
@@ -112,14 +109,7 @@ int looks_until_fault = 0;
 // Adds an engine without rows, whose check finds a fault when it has looked `looks_until_fault`
 // times.
 void AddFaultTeller() {
-  EngineInfo info;
-  info.name = "fault-teller";
-  info.summary = "keeps nothing, for a test";
-  info.version = "1";
-  info.capabilities.io_modes = {IoMode::kBuffered};
-  info.capabilities.durabilities = {Durability::kSync};
-  info.capabilities.compressions = {"none"};
-  info.capabilities.max_key_size = info.capabilities.max_value_size = SIZE_MAX;
+  EngineInfo info = InfoWithoutRows("fault-teller");
   info.recognises = [](const std::string& dir) {
     return std::filesystem::exists(dir + kOfFaultTeller);
   };

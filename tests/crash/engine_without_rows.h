@@ -1,5 +1,6 @@
-// An engine for tests of `testbed crashtest` itself. It keeps no rows and has no files, so a round
-// on it shows what the crash test does with errors that the test makes.
+// An engine for tests of `testbed crashtest` itself, and the options of such a test. The engine
+// keeps no rows and has no files, so a round on it shows what the crash test does with errors that
+// the test makes.
 #ifndef TESTBED_TESTS_CRASH_ENGINE_WITHOUT_ROWS_H_
 #define TESTBED_TESTS_CRASH_ENGINE_WITHOUT_ROWS_H_
 
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "engines/registry.h"
+#include "tools/crashtest/crashtest.h"
+#include "tools/options.h"
 #include "workloads/random.h"
 
 namespace testbed {
@@ -53,11 +56,8 @@ class EngineWithoutRows : public Engine {
   const std::function<void()> commit_;
 };
 
-// Registers such an engine. Its opening calls `open`, and each commit calls `commit`. The engine
-// finds its database when `is_there` says so.
-inline void AddEngineWithoutRows(
-    const std::string& name, std::function<void()> open, std::function<void()> commit,
-    std::function<bool()> is_there = [] { return false; }) {
+// Returns what the crash test asks of such an engine, without its opening.
+inline EngineInfo InfoWithoutRows(const std::string& name) {
   EngineInfo info;
   info.name = name;
   info.summary = "keeps nothing, for a test";
@@ -66,6 +66,16 @@ inline void AddEngineWithoutRows(
   info.capabilities.durabilities = {Durability::kSync};
   info.capabilities.compressions = {"none"};
   info.capabilities.max_key_size = info.capabilities.max_value_size = SIZE_MAX;
+  info.recognises = [](const std::string&) { return false; };
+  return info;
+}
+
+// Registers such an engine. Its opening calls `open`, and each commit calls `commit`. The engine
+// finds its database when `is_there` says so.
+inline void AddEngineWithoutRows(
+    const std::string& name, std::function<void()> open, std::function<void()> commit,
+    std::function<bool()> is_there = [] { return false; }) {
+  EngineInfo info = InfoWithoutRows(name);
   info.recognises = [is_there = std::move(is_there)](const std::string&) { return is_there(); };
   info.open = [name, open = std::move(open), commit = std::move(commit)](const std::string&,
                                                                          const EngineOptions&) {
@@ -73,6 +83,22 @@ inline void AddEngineWithoutRows(
     return std::make_unique<EngineWithoutRows>(name, commit);
   };
   AddEngine(info);
+}
+
+// Returns the options of a crash test of that engine that is as short as can be: one client, which
+// commits durably, and crashes that come at once. `where` are the words that give the database its
+// place.
+inline CrashtestOptions ShortCrashtest(const std::string& engine,
+                                       const std::vector<std::string>& where) {
+  std::vector<std::string> words = {"--engine", engine, "--io", "buffered"};
+  words.insert(words.end(), {"--durability", "sync", "--rows", "1", "--quiet"});
+  words.insert(words.end(), where.begin(), where.end());
+  CrashtestOptions options;
+  options.run = ParseRunOptions(words);
+  options.run.Resolve();
+  options.writers = 1;
+  options.longest_ms = 1;
+  return options;
 }
 
 // Returns a seed with which the first crash comes where the draw, of 0 to 99, is below `end` and at

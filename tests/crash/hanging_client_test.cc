@@ -14,7 +14,6 @@
 #include "tests/crash/engine_without_rows.h"
 #include "tests/own_dir.h"
 #include "tools/crashtest/crashtest.h"
-#include "tools/options.h"
 
 namespace testbed {
 namespace {
@@ -45,13 +44,8 @@ void Rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 std::vector<std::string> FailuresOf(const std::string& engine, uint64_t seed) {
   const OwnDir dir("hanging_client_test");
   hung_once = dir.path() + ".opened";
-  CrashtestOptions options;
-  options.run = ParseRunOptions({"--engine", engine, "--io", "buffered", "--durability", "sync",
-                                 "--rows", "1", "--dir", dir.path(), "--quiet"});
-  options.run.Resolve();
+  CrashtestOptions options = ShortCrashtest(engine, {"--dir", dir.path()});
   options.kills = 1;
-  options.writers = 1;
-  options.longest_ms = 1;
   options.least_commits = kCommits;
   options.commits_wait_ms = 300;
   options.verify_wait_ms = 200;

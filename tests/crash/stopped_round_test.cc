@@ -15,7 +15,6 @@
 #include "tests/crash/engine_without_rows.h"
 #include "tests/own_dir.h"
 #include "tools/crashtest/crashtest.h"
-#include "tools/options.h"
 
 namespace testbed {
 namespace {
@@ -45,13 +44,8 @@ CrashtestResult StoppedAt(StopAt at) {
   stop_at = at;
   const SignalGuard signals;
   const OwnDir dir("stopped_round_test");
-  CrashtestOptions options;
-  options.run = ParseRunOptions({"--engine", "stopping", "--io", "buffered", "--durability", "sync",
-                                 "--rows", "1", "--dir", dir.path(), "--quiet"});
-  options.run.Resolve();
+  CrashtestOptions options = ShortCrashtest("stopping", {"--dir", dir.path()});
   options.kills = 2;
-  options.writers = 1;
-  options.longest_ms = 1;
   options.commits_wait_ms = 2000;
   options.run.data.seed = SeedOfFirstCrash(50);
   return RunCrashtest(options);

@@ -11,7 +11,6 @@
 #include "device/machine/scratch.h"
 #include "tests/crash/engine_without_rows.h"
 #include "tools/crashtest/crashtest.h"
-#include "tools/options.h"
 
 namespace testbed {
 namespace {
@@ -28,14 +27,9 @@ TEST(UnrefusedFailureTest, IsAFailureOfTheEngine) {
   if (!ScratchDevice::Available(&why) || !FaultDisk::Available(&why)) GTEST_SKIP() << why;
   // It has no files, so there is no write which the disk could refuse.
   AddEngineWithoutRows("brittle", [] {}, CommitForAWhile);
-  CrashtestOptions options;
-  options.run = ParseRunOptions({"--engine", "brittle", "--io", "buffered", "--durability", "sync",
-                                 "--scratch", "64M", "--rows", "1", "--quiet"});
-  options.run.Resolve();
+  CrashtestOptions options = ShortCrashtest("brittle", {"--scratch", "64M"});
   options.kills = 0;
   options.disk_errors = 1;
-  options.writers = 1;
-  options.longest_ms = 1;
   // A clean close would end the client before it fails.
   options.run.data.seed = SeedOfFirstCrash(75);
   const CrashtestResult result = RunCrashtest(options);
