@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -22,6 +21,7 @@
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
 #include "engines/btree/tree/overflow.h"
+#include "tests/crashed_child.h"
 
 namespace testbed::btree {
 
@@ -100,22 +100,11 @@ class InspectTest : public testing::Test {
   // Runs `body` on the open database in a child process that then ends without closing it.
   void RunAndCrash(const std::function<void()>& body) {
     Close();
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      try {
-        Open();
-        body();
-        store_->log()->Write(store_->log()->EndLsn());
-      } catch (const std::exception& e) {
-        ::dprintf(2, "child: %s\n", e.what());
-        ::_exit(3);
-      }
-      ::_exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0);
+    RunInCrashedChild([&] {
+      Open();
+      body();
+      store_->log()->Write(store_->log()->EndLsn());
+    });
   }
 
   Inspection Inspect(const InspectOptions& options = {}) { return InspectDatabase(dir_, options); }

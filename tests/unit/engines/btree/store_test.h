@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <functional>
@@ -20,6 +18,7 @@
 #include "engines/btree/inspect/check.h"
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
+#include "tests/crashed_child.h"
 
 namespace testbed::btree {
 
@@ -47,22 +46,11 @@ class StoreTest : public testing::Test {
   // not closed, but everything that the log has written to the kernel survives.
   void RunAndCrash(const std::function<void()>& body) {
     store_.reset();
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      try {
-        Open();
-        body();
-        store_->log()->Write(store_->log()->EndLsn());
-      } catch (const Error& e) {
-        ::dprintf(2, "child: %s\n", e.what());
-        ::_exit(3);
-      }
-      ::_exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0);
+    RunInCrashedChild([&] {
+      Open();
+      body();
+      store_->log()->Write(store_->log()->EndLsn());
+    });
   }
 
   void ExpectSound() {

@@ -2,9 +2,7 @@
 // number of times, because commits must not use a reserve that an opening could not give back.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "device/error.h"
 #include "engines/fractal/store.h"
+#include "tests/crashed_child.h"
 #include "tests/unit/engines/failing_disk/expect_refused.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
@@ -45,20 +43,10 @@ class FractalFullDiskTest : public testing::Test {
   }
   // Runs `body` in a process that opens the database, and then kills the process.
   void Kill(const std::function<void()>& body) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      try {
-        Open();
-        body();
-      } catch (const Error& e) {
-        ::dprintf(2, "child: %s\n", e.what());
-        ::_exit(1);
-      }
-      ::_exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0);
+    RunInCrashedChild([&] {
+      Open();
+      body();
+    });
   }
   uint64_t Used() const {
     uint64_t bytes = 0;
