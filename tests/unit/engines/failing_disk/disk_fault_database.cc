@@ -32,7 +32,58 @@ std::string FirstFault(const Inspection& inspection) {
   return inspection.faults.kept.empty() ? "" : inspection.faults.kept.front().Text();
 }
 
-class BtreeFaults : public FaultDatabase {
+struct BtreeParts {
+  using Store = btree::Store;
+  using Options = btree::StoreOptions;
+  using Client = btree::StoreClient;
+  using Tree = btree::Tree;
+  static Inspection Inspect(const std::string& dir) { return btree::InspectDatabase(dir, {}); }
+};
+struct FractalParts {
+  using Store = fractal::Store;
+  using Options = fractal::StoreOptions;
+  using Client = fractal::StoreClient;
+  using Tree = fractal::Tree;
+  static Inspection Inspect(const std::string& dir) { return fractal::InspectDatabase(dir, {}); }
+};
+
+// A database of one of the stores that clients commit to and read from in the same way.
+template <typename Parts>
+class StoreFaults : public FaultDatabase {
+ public:
+  ~StoreFaults() override { Close(); }
+  void Open(const std::string& dir, bool create) override {
+    options_.create = create;
+    store_ = Parts::Store::Open(dir, options_);
+    client_ = std::make_unique<typename Parts::Client>(store_.get());
+    tree_ = store_->OpenTable("t");
+  }
+  void Commit(const std::map<std::string, FaultRow>& rows) override {
+    client_->Commit(Operations(tree_->table(), rows));
+  }
+  FaultRow Get(const std::string& key) override {
+    std::string value;
+    if (!client_->Get(tree_, key, &value)) return std::nullopt;
+    return value;
+  }
+  void Checkpoint() override { store_->Checkpoint(); }
+  void Close() override {
+    client_.reset();
+    store_.reset();
+  }
+  bool Exists(const std::string& dir) const override { return Parts::Store::Exists(dir); }
+  std::string Check(const std::string& dir) override { return FirstFault(Parts::Inspect(dir)); }
+
+ protected:
+  typename Parts::Options options_;
+
+ private:
+  std::unique_ptr<typename Parts::Store> store_;
+  std::unique_ptr<typename Parts::Client> client_;
+  typename Parts::Tree* tree_ = nullptr;
+};
+
+class BtreeFaults : public StoreFaults<BtreeParts> {
  public:
   BtreeFaults(btree::TornPage torn_page, IoMode io, btree::PageCodec codec, bool change_buffer) {
     options_.torn_page = torn_page;
@@ -47,39 +98,9 @@ class BtreeFaults : public FaultDatabase {
     options_.checkpoint_log_bytes = 48 << 10;
     if (change_buffer) options_.change_buffer_bytes = 20 << 10;
   }
-  ~BtreeFaults() override { Close(); }
-  void Open(const std::string& dir, bool create) override {
-    options_.create = create;
-    store_ = btree::Store::Open(dir, options_);
-    client_ = std::make_unique<btree::StoreClient>(store_.get());
-    tree_ = store_->OpenTable("t");
-  }
-  void Commit(const std::map<std::string, FaultRow>& rows) override {
-    client_->Commit(Operations(tree_->table(), rows));
-  }
-  FaultRow Get(const std::string& key) override {
-    std::string value;
-    if (!client_->Get(tree_, key, &value)) return std::nullopt;
-    return value;
-  }
-  void Checkpoint() override { store_->Checkpoint(); }
-  void Close() override {
-    client_.reset();
-    store_.reset();
-  }
-  bool Exists(const std::string& dir) const override { return btree::Store::Exists(dir); }
-  std::string Check(const std::string& dir) override {
-    return FirstFault(btree::InspectDatabase(dir, {}));
-  }
-
- private:
-  btree::StoreOptions options_;
-  std::unique_ptr<btree::Store> store_;
-  std::unique_ptr<btree::StoreClient> client_;
-  btree::Tree* tree_ = nullptr;
 };
 
-class FractalFaults : public FaultDatabase {
+class FractalFaults : public StoreFaults<FractalParts> {
  public:
   explicit FractalFaults(IoMode io) {
     options_.io = io;
@@ -94,36 +115,6 @@ class FractalFaults : public FaultDatabase {
     options_.log.reserve = true;
     options_.checkpoint_log_bytes = 48 << 10;
   }
-  ~FractalFaults() override { Close(); }
-  void Open(const std::string& dir, bool create) override {
-    options_.create = create;
-    store_ = fractal::Store::Open(dir, options_);
-    client_ = std::make_unique<fractal::StoreClient>(store_.get());
-    tree_ = store_->OpenTable("t");
-  }
-  void Commit(const std::map<std::string, FaultRow>& rows) override {
-    client_->Commit(Operations(tree_->table(), rows));
-  }
-  FaultRow Get(const std::string& key) override {
-    std::string value;
-    if (!client_->Get(tree_, key, &value)) return std::nullopt;
-    return value;
-  }
-  void Checkpoint() override { store_->Checkpoint(); }
-  void Close() override {
-    client_.reset();
-    store_.reset();
-  }
-  bool Exists(const std::string& dir) const override { return fractal::Store::Exists(dir); }
-  std::string Check(const std::string& dir) override {
-    return FirstFault(fractal::InspectDatabase(dir, {}));
-  }
-
- private:
-  fractal::StoreOptions options_;
-  std::unique_ptr<fractal::Store> store_;
-  std::unique_ptr<fractal::StoreClient> client_;
-  fractal::Tree* tree_ = nullptr;
 };
 
 class Mmapv1Faults : public FaultDatabase {
