@@ -29,6 +29,17 @@ void Add(CLI::App& app, const std::string& option, const std::string& type, cons
       ->type_name(type);
 }
 
+// Adds an option whose values are settings, which go to *into.
+void AddSettingsOption(CLI::App& app, const char* option, const char* help,
+                       std::map<std::string, std::string>* into) {
+  const auto set = [option, into](const std::vector<std::string>& settings) {
+    ParseSettings(option, settings, into);
+  };
+  app.add_option_function<std::vector<std::string>>(option, set, help)
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
 void SetCachePct(const std::string& option, const std::string& text, RunOptions* options) {
   options->cache_auto = text == "auto" || text.starts_with("auto:");
   options->cache_most = text == "most";
@@ -135,14 +146,8 @@ void AddCommitOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--compression", "NAME",
       "Block compression; `testbed list` shows what each engine has [none]",
       [&o](auto&, auto& text) { o.engine.compression = text; });
-  app.add_option_function<std::vector<std::string>>(
-         "--engine-option",
-         [&o](const std::vector<std::string>& settings) {
-           ParseSettings("--engine-option", settings, &o.engine.extra);
-         },
-         "A setting that only this engine has; may be given again")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
+  AddSettingsOption(app, "--engine-option",
+                    "A setting that only this engine has; may be given again", &o.engine.extra);
 }
 
 // Adds the options of the block device that holds the database.
@@ -312,14 +317,9 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--mix", "LIST",
       "Shares of workload mixed, such as point-read=80,insert=20 [point-read=95,update=5]",
       [&o](auto& option, auto& text) { o.workload.mix = ParseShares(option, text); });
-  app.add_option_function<std::vector<std::string>>(
-         "--workload-option",
-         [&o](const std::vector<std::string>& settings) {
-           ParseSettings("--workload-option", settings, &o.workload.extra);
-         },
-         "A setting that only one of the workloads has; may be given again")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
+  AddSettingsOption(app, "--workload-option",
+                    "A setting that only one of the workloads has; may be given again",
+                    &o.workload.extra);
 }
 
 // Adds the options for the use and verification of values, and for repetition and comparison.
