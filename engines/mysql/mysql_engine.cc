@@ -77,7 +77,10 @@ class MysqlEngine : public Engine {
   void Settle() override;
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
   EngineCounters Counters() const override { return SumOfCounters(CountersByAddress()); }
-  std::vector<std::optional<EngineCounters>> CountersByAddress() const override;
+  std::vector<std::optional<EngineCounters>> CountersByAddress() const override {
+    return CountersAtEach(store_.get(), repeated_servers_,
+                          [this](size_t address) { return CountersOf(address); });
+  }
   std::vector<ServerAddress> ServerAddresses() const override {
     return ServerAddressesOf(*store_, Addresses());
   }
@@ -451,15 +454,6 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
                                                settings_.server, settings_.server_options)) {
     all.push_back(std::move(variable));
   }
-  return all;
-}
-
-std::vector<std::optional<EngineCounters>> MysqlEngine::CountersByAddress() const {
-  std::vector<std::optional<EngineCounters>> all(store_->addresses());
-  store_->AtEach([this, &all](size_t address) {
-    all[address] = CountersOf(address);
-    all[address]->repeated = repeated_servers_[address];
-  });
   return all;
 }
 

@@ -70,7 +70,10 @@ class PostgresEngine : public Engine {
   void Settle() override;
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
   EngineCounters Counters() const override { return SumOfCounters(CountersByAddress()); }
-  std::vector<std::optional<EngineCounters>> CountersByAddress() const override;
+  std::vector<std::optional<EngineCounters>> CountersByAddress() const override {
+    return CountersAtEach(store_.get(), repeated_servers_,
+                          [this](size_t address) { return CountersOf(address); });
+  }
   std::vector<ServerAddress> ServerAddresses() const override {
     return ServerAddressesOf(*store_, Addresses());
   }
@@ -322,15 +325,6 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
     all.emplace_back(std::move(row[0]), std::move(row[1]));
   }
   all.emplace_back("version", store_->AskOne("SHOW server_version"));
-  return all;
-}
-
-std::vector<std::optional<EngineCounters>> PostgresEngine::CountersByAddress() const {
-  std::vector<std::optional<EngineCounters>> all(store_->addresses());
-  store_->AtEach([this, &all](size_t address) {
-    all[address] = CountersOf(address);
-    all[address]->repeated = repeated_servers_[address];
-  });
   return all;
 }
 

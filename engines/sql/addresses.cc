@@ -113,6 +113,17 @@ std::vector<bool> FindRepeatedServers(
   return repeated;
 }
 
+std::vector<std::optional<EngineCounters>> CountersAtEach(
+    SqlStore* store, const std::vector<bool>& repeated,
+    const std::function<EngineCounters(size_t address)>& counters) {
+  std::vector<std::optional<EngineCounters>> all(store->addresses());
+  store->AtEach([&](size_t address) {
+    all[address] = counters(address);
+    all[address]->repeated = repeated[address];
+  });
+  return all;
+}
+
 std::string HowCharged(SqlStore* store, const std::vector<std::string>& names) {
   std::vector<std::string> not_followed;
   store->AtEach([&](size_t address) {

@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
+#include "engines/engine.h"
 #include "engines/sql/store.h"
 
 namespace testbed {
@@ -50,6 +52,12 @@ std::vector<ServerAddress> ServerAddressesOf(const SqlStore& store,
 // store's own connection to that address holds the lock then.
 std::vector<bool> FindRepeatedServers(
     SqlStore* store, const std::function<bool(const std::string& name, size_t address)>& try_lock);
+
+// Returns what Engine::CountersByAddress returns. `repeated` is the result of FindRepeatedServers,
+// and `counters` returns the counters of the server at an address.
+std::vector<std::optional<EngineCounters>> CountersAtEach(
+    SqlStore* store, const std::vector<bool>& repeated,
+    const std::function<EngineCounters(size_t address)>& counters);
 
 // Returns the effective setting that says to what the account charges the blocks that the servers
 // at these addresses read and write for a client: kChargedToOperations (engines/elsewhere.h), or a
