@@ -8,10 +8,8 @@
 
 #include "device/account/block_device.h"
 #include "device/account/kernel_account.h"
-#include "engines/null/null_engine.h"
 #include "workloads/measure/clock.h"
 #include "workloads/measure/harness_cost.h"
-#include "workloads/rows/point_read.h"
 
 namespace testbed {
 namespace {

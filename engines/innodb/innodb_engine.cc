@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/account/ledger.h"
 #include "engines/innodb/server.h"
 #include "engines/innodb/session.h"
 #include "engines/innodb/settings.h"

@@ -14,7 +14,6 @@
 #include <string>
 
 #include "device/account/ledger.h"
-#include "engines/databases.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
 

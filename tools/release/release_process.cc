@@ -16,6 +16,7 @@
 #include "device/os/signal_guard.h"
 #include "tools/output/json_text.h"
 #include "tools/release/build_info.h"
+#include "tools/release/release.h"
 #include "tools/run/run_checks.h"
 #include "tools/run/run_process.h"
 #include "workloads/keys/key_source.h"

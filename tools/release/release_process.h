@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "tools/release/release.h"
 #include "tools/run/run_child.h"
 
 namespace testbed {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "workloads/insert_benchmark/insert.h"
+#include "workloads/insert_benchmark/options.h"
 #include "workloads/insert_benchmark/sort.h"
 
 namespace testbed {

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "workloads/insert_benchmark/options.h"
+
 namespace testbed {
 
 IbInserter::IbInserter(IbTables& tables, uint32_t client, Session& session, const Work& work)

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "workloads/insert_benchmark/options.h"
 #include "workloads/insert_benchmark/tables.h"
 #include "workloads/workload.h"
 

@@ -9,6 +9,7 @@
 
 #include "device/error.h"
 #include "workloads/insert_benchmark/insert.h"
+#include "workloads/insert_benchmark/options.h"
 #include "workloads/random.h"
 
 namespace testbed {

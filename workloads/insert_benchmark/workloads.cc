@@ -2,6 +2,7 @@
 
 #include "workloads/insert_benchmark/build.h"
 #include "workloads/insert_benchmark/insert.h"
+#include "workloads/insert_benchmark/options.h"
 #include "workloads/insert_benchmark/read.h"
 #include "workloads/registry.h"
 

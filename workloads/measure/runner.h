@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "device/account/block_device.h"
-#include "device/machine/host_activity.h"
 #include "device/machine/memory_budget.h"
 #include "workloads/measure/arrivals/arrivals.h"
 #include "workloads/measure/phase_result.h"

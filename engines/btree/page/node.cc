@@ -1,9 +1,6 @@
 #include "engines/btree/page/node.h"
 
 #include <algorithm>
-#include <memory>
-
-#include "device/file/file.h"
 
 namespace testbed::btree {
 namespace {

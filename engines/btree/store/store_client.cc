@@ -7,6 +7,7 @@
 
 #include "device/os/mutex.h"
 #include "engines/btree/store/commit_attempt.h"
+#include "engines/btree/tree/overflow.h"
 
 namespace testbed::btree {
 namespace {

@@ -10,6 +10,7 @@
 #include "engines/btree/store/last_writes.h"
 #include "engines/btree/store/replay_spool.h"
 #include "engines/btree/store/store.h"
+#include "engines/btree/tree/overflow.h"
 
 namespace testbed::btree {
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "engines/btree/tree/overflow.h"
 
 namespace testbed::btree {
 

@@ -27,7 +27,6 @@
 #include "engines/btree/pool/pool.h"
 #include "engines/btree/pool/redo.h"
 #include "engines/btree/pool/redo_log.h"
-#include "engines/btree/tree/overflow.h"
 
 namespace testbed::btree {
 

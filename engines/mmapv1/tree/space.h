@@ -17,7 +17,6 @@
 
 #include "engines/mmapv1/files/files.h"
 #include "engines/mmapv1/files/format.h"
-#include "engines/mmapv1/settings.h"
 
 namespace testbed::mmapv1 {
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "device/os/child_process.h"
+#include "device/os/sys_file.h"
 #include "tests/cli/cluster/small_sweep.h"
 #include "tests/cli/results/explained_columns.h"
 #include "tools/experiment/cluster/claim.h"

@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 
-#include "device/os/sys_file.h"
 #include "tests/cli/started_command.h"
 
 namespace testbed {

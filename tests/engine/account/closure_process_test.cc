@@ -10,7 +10,6 @@
 #include <string>
 #include <thread>
 
-#include "device/account/journal.h"
 #include "device/account/kernel_account.h"
 #include "device/account/ledger.h"
 #include "tests/engine/account/closure_test.h"

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "device/error.h"
-#include "engines/databases.h"
 #include "tests/engine/servers/server_test.h"
 
 namespace testbed {

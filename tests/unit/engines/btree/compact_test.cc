@@ -17,7 +17,6 @@
 
 #include "device/file/directory.h"
 #include "device/file/file_faults.h"
-#include "device/log/log_format.h"
 #include "device/os/signal_guard.h"
 #include "engines/btree/btree_engine.h"
 #include "tests/unit/engines/btree/store_test.h"

@@ -16,11 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "device/error.h"
 #include "engines/btree/inspect/check.h"
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
-#include "engines/btree/tree/overflow.h"
 #include "tests/crashed_child.h"
 
 namespace testbed::btree {

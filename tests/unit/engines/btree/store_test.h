@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/error.h"
 #include "engines/btree/inspect/check.h"
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"

@@ -6,7 +6,6 @@
 #include "device/file/directory.h"
 #include "device/log/log_reader.h"
 #include "engines/btree/inspect/check.h"
-#include "engines/btree/page/meta.h"
 #include "engines/btree/store/store.h"
 #include "engines/fractal/check.h"
 #include "engines/fractal/store.h"

@@ -17,10 +17,7 @@
 #include "tests/unit/tools/release/every_release.h"
 #include "tools/experiment/expression.h"
 #include "tools/experiment/plan/plan.h"
-#include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
-#include "tools/experiment/tables.h"
-#include "tools/experiment/verdict/verdict.h"
 
 namespace testbed {
 namespace {

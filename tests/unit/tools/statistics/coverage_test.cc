@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tools/statistics/comparison.h"
-#include "tools/statistics/looks.h"
 #include "tools/statistics/simulated_sides.h"
 
 namespace testbed {
