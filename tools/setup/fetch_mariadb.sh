@@ -23,39 +23,7 @@ set -euo pipefail
 # shellcheck source=tools/setup/library.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"
 
-table=$(dirname -- "${BASH_SOURCE[0]}")/server_releases
-releases() { awk '$1 == "mariadb" {print $2}' "$table"; }
-
-remove=
-case "${1:-}" in
-  '')
-    releases
-    exit 0
-    ;;
-  --where)
-    echo "$cache"
-    exit 0
-    ;;
-  --remove)
-    remove=1
-    shift
-    ;;
-esac
-release=${1:-}
-read -r artifact sha256 < <(awk -v r="$release" '$1 == "mariadb" && $2 == r {print $4, $5}' "$table") || true
-[[ $# -eq 1 && -n ${sha256:-} ]] ||
-  die "fetch_mariadb.sh takes a release of MariaDB: $(releases | paste -sd' ')."
-prefix=$cache/mariadb-$release
-if [[ -n $remove ]]; then
-  rm -rf -- "$prefix"
-  exit 0
-fi
-if [[ -x $prefix/bin/mysqld ]]; then
-  echo "$prefix"
-  exit 0
-fi
-[[ $(uname -m) == x86_64 ]] || die "the programs of MariaDB $release are for x86-64, and this machine is $(uname -m)."
-log=$cache/mariadb-$release.log
+take_server mariadb MariaDB bin/mysqld "$@"
 enter_cache mariadb "MariaDB $release" "$prefix" bin/mysqld
 work_in_temporary mariadb
 rm -f -- "$log"

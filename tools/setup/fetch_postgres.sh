@@ -24,43 +24,11 @@ set -euo pipefail
 # shellcheck source=tools/setup/library.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"
 
-table=$(dirname -- "${BASH_SOURCE[0]}")/server_releases
-releases() { awk '$1 == "postgres" {print $2}' "$table"; }
 if ((EUID == 0)) && [[ -z ${TESTBED_CACHE_DIR:-} && -z ${XDG_CACHE_HOME:-} ]]; then
   cache=/var/cache/testbed
   cache_owner=
 fi
-
-remove=
-case "${1:-}" in
-  '')
-    releases
-    exit 0
-    ;;
-  --where)
-    echo "$cache"
-    exit 0
-    ;;
-  --remove)
-    remove=1
-    shift
-    ;;
-esac
-release=${1:-}
-read -r artifact sha256 < <(awk -v r="$release" '$1 == "postgres" && $2 "" == r "" {print $4, $5}' "$table") || true
-[[ $# -eq 1 && -n ${sha256:-} ]] ||
-  die "fetch_postgres.sh takes a release of PostgreSQL: $(releases | paste -sd' ')."
-prefix=$cache/postgres-$release
-if [[ -n $remove ]]; then
-  rm -rf -- "$prefix"
-  exit 0
-fi
-if [[ -x $prefix/bin/postgres ]]; then
-  echo "$prefix"
-  exit 0
-fi
-[[ $(uname -m) == x86_64 ]] || die "the programs of PostgreSQL $release are for x86-64, and this machine is $(uname -m)."
-log=$cache/postgres-$release.log
+take_server postgres PostgreSQL bin/postgres "$@"
 [[ $cache != /var/cache/testbed ]] || install -d -m 755 "$cache" || die "cannot create the cache folder $cache."
 enter_cache postgres "PostgreSQL $release" "$prefix" bin/postgres
 work_in_temporary postgres

@@ -6,6 +6,10 @@
 #   take_release ENGINE NAME [--where] RELEASE
 #                            sets $where (1 or empty), $release, and $package, $version and $package_sha256 of its source;
 #                            ends with the releases that there are, when it is none of them
+#   take_server SERVER NAME PROGRAM [--where | [--remove] RELEASE]
+#                            answers and ends: the releases that there are, without a word; the cache's folder; a release that
+#                            is removed, or whose PROGRAM is there already. Of another release it sets $release, $artifact and
+#                            $sha256 of its jar, $prefix and $log
 #   recipe_of COMPILER WORD...  a hash of the words and of the compiler's version
 #   enter_cache NAME WHAT PREFIX LIBRARY
 #                            takes the lock of the library's builds; prints PREFIX and ends when
@@ -62,6 +66,43 @@ take_release() {
     die "build_$engine.sh takes a release of $name: $(awk -v e="$engine" '$1 == e {print $2}' "$table" | paste -sd' ')."
   fi
   read -r _ _ _ _ package version package_sha256 <<<"$row"
+}
+
+# shellcheck disable=SC2034  # who calls it uses what it sets
+take_server() {
+  local server=$1 product=$2 program=$3 table releases remove=
+  shift 3
+  table=$(dirname -- "${BASH_SOURCE[0]}")/server_releases
+  releases=$(awk -v s="$server" '$1 == s {print $2}' "$table")
+  case "${1:-}" in
+    '')
+      echo "$releases"
+      exit 0
+      ;;
+    --where)
+      echo "$cache"
+      exit 0
+      ;;
+    --remove)
+      remove=1
+      shift
+      ;;
+  esac
+  release=${1:-}
+  read -r artifact sha256 < <(awk -v s="$server" -v r="$release" '$1 == s && $2 "" == r "" {print $4, $5}' "$table") || true
+  [[ $# -eq 1 && -n ${sha256:-} ]] ||
+    die "fetch_$server.sh takes a release of $product: $(paste -sd' ' <<<"$releases")."
+  prefix=$cache/$server-$release
+  if [[ -n $remove ]]; then
+    rm -rf -- "$prefix"
+    exit 0
+  fi
+  if [[ -x $prefix/$program ]]; then
+    echo "$prefix"
+    exit 0
+  fi
+  [[ $(uname -m) == x86_64 ]] || die "the programs of $product $release are for x86-64, and this machine is $(uname -m)."
+  log=$cache/$server-$release.log
 }
 
 recipe_of() {
