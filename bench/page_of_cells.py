@@ -11,12 +11,11 @@ settings, the seed and the round of their own and with rates that differ. Exit c
 import argparse
 import json
 import os
-import pathlib
 import random
 import subprocess
 import sys
-import tempfile
-import time
+
+import timed_report
 
 MOST_SECONDS, MOST_BYTES = 30, 1e9
 THREADS, SKEWS = range(1, 21), range(50)
@@ -67,10 +66,7 @@ def arguments():
     options = parser.parse_args()
     if options.cells <= 0 or options.cells % SETTINGS != 0:
         parser.error(f"--cells {options.cells} is not accepted; it takes a multiple of {SETTINGS}, the settings of the experiment")
-    if not os.access(options.testbed, os.X_OK) or os.path.isdir(options.testbed):
-        parser.error(f"--testbed {options.testbed} is not accepted; it takes a program, such as build/release/testbed")
-    if options.keep and os.path.exists(options.keep):
-        parser.error(f"--keep {options.keep} is there already; it takes a directory that it can make")
+    timed_report.check_options(parser, options)
     return options
 
 
@@ -118,21 +114,12 @@ def make_results(testbed, directory, rounds):
     return len(keys)
 
 
-def report(testbed, directory):
-    """Returns the seconds that the page takes, those of a processor among them, and the most bytes of memory that the program held."""
-    begin = time.monotonic()
-    process = subprocess.Popen([testbed, "report", "many", "--html", "many.html"], cwd=directory, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"testbed report ended with exit code {process.returncode}")
-    return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
-
-
 def measure(options, directory):
     testbed = os.path.abspath(options.testbed)
     cells = make_results(testbed, directory, options.cells // SETTINGS)
-    seconds, worked, held = report(testbed, directory)
+    code, seconds, worked, held = timed_report.cost(testbed, directory, ["report", "many", "--html", "many.html"])
+    if code != 0:
+        sys.exit(f"testbed report ended with exit code {code}")
     size = (directory / "many.html").stat().st_size
     bytes_of_cells = sum(file.stat().st_size for file in (directory / "many/cells").iterdir())
     print(f"{cells} cells, {bytes_of_cells / 1e6:.0f} MB: {seconds:.1f} s ({worked:.1f} s of a processor), {held / 1e9:.2f} GB, a page of {size / 1e6:.1f} MB")
@@ -147,14 +134,5 @@ def measure(options, directory):
     return 0 if within else 1
 
 
-def main():
-    options = arguments()
-    if options.keep:
-        os.mkdir(options.keep)
-        return measure(options, pathlib.Path(options.keep))
-    with tempfile.TemporaryDirectory(prefix="page_of_cells_") as directory:
-        return measure(options, pathlib.Path(directory))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(timed_report.in_directory(arguments(), "page_of_cells_", measure))

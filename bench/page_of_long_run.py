@@ -11,11 +11,10 @@ loaded machine takes longer; the memory is the same.
 import argparse
 import json
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
-import time
+
+import timed_report
 
 MOST_SECONDS, MOST_BYTES = 90, 2.5e9
 HOUR = 3600
@@ -38,10 +37,7 @@ def arguments():
     options = parser.parse_args()
     if not 1 <= options.megabytes <= 1000:
         parser.error(f"--megabytes {options.megabytes} is not accepted; it takes a number from 1 to 1000")
-    if not os.access(options.testbed, os.X_OK) or os.path.isdir(options.testbed):
-        parser.error(f"--testbed {options.testbed} is not accepted; it takes a program, such as build/release/testbed")
-    if options.keep and os.path.exists(options.keep):
-        parser.error(f"--keep {options.keep} is there already; it takes a directory that it can make")
+    timed_report.check_options(parser, options)
     return options
 
 
@@ -66,15 +62,6 @@ def write_long(document, file, megabytes):
     return runs
 
 
-def report(testbed, directory, words):
-    """Returns the exit code, the seconds that the form takes, and the most bytes of memory that the program held."""
-    begin = time.monotonic()
-    process = subprocess.Popen([testbed, *words], cwd=directory, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, time.monotonic() - begin, usage.ru_maxrss * 1024
-
-
 def measure(options, directory):
     testbed = os.path.abspath(options.testbed)
     subprocess.run([testbed, *RUN, "--json", "run.json"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
@@ -83,7 +70,7 @@ def measure(options, directory):
     print(f"{runs} runs of an hour, {file.stat().st_size / 1e6:.0f} MB")
     beyond = 0
     for form, words in FORMS.items():
-        code, seconds, held = report(testbed, directory, words)
+        code, seconds, _, held = timed_report.cost(testbed, directory, words)
         within = code == 0 and seconds <= MOST_SECONDS and held <= MOST_BYTES
         beyond += not within
         failed = "" if code == 0 else f", exit code {code}"
@@ -92,14 +79,5 @@ def measure(options, directory):
     return 1 if beyond else 0
 
 
-def main():
-    options = arguments()
-    if options.keep:
-        os.mkdir(options.keep)
-        return measure(options, pathlib.Path(options.keep))
-    with tempfile.TemporaryDirectory(prefix="page_of_long_run_") as directory:
-        return measure(options, pathlib.Path(directory))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(timed_report.in_directory(arguments(), "page_of_long_run_", measure))
