@@ -13,6 +13,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "tests/unit/tools/experiment/engine_here.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tests/unit/tools/release/every_release.h"
 #include "tools/experiment/expression.h"
@@ -462,15 +463,7 @@ TEST(ExperimentTest, TheDatabaseOfAServerIsNotCopied) {
 // Returns whether the library of the cell's engine is here, or the program of one that is a server.
 bool CanRunHere(const Cell& cell) {
   for (const EngineInfo& info : Engines()) {
-    if (info.name != cell.options.at("engine")) continue;
-    if (info.missing != nullptr && !info.missing().empty()) return false;
-    if (!info.capabilities.server) return true;
-    try {
-      CheckEngineOptions(info, DefaultEngineOptions(info));
-      return true;
-    } catch (const Error&) {
-      return false;
-    }
+    if (info.name == cell.options.at("engine")) return IsEngineHere(info);
   }
   return false;  // the build has no such engine
 }

@@ -14,6 +14,7 @@
 
 #include "engines/registry.h"
 #include "tests/every_way.h"
+#include "tests/unit/tools/experiment/engine_here.h"
 #include "tests/unit/tools/release/every_release.h"
 #include "tools/experiment/expression.h"
 #include "tools/experiment/plan/plan.h"
@@ -225,19 +226,7 @@ class PartSearch {
   Normal normal_;
 };
 
-// Returns whether the engine's library is here, and the program of one that is a server.
-bool IsHere(const EngineInfo& info) {
-  if (info.missing != nullptr && !info.missing().empty()) return false;
-  if (!info.capabilities.server) return true;
-  try {
-    CheckEngineOptions(info, DefaultEngineOptions(info));
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-bool AllEnginesAreHere() { return std::all_of(Engines().begin(), Engines().end(), IsHere); }
+bool AllEnginesAreHere() { return std::all_of(Engines().begin(), Engines().end(), IsEngineHere); }
 
 class ShippedFindingsTest : public testing::TestWithParam<std::string> {};
 
