@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <new>
 #include <utility>
 

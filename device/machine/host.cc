@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 
 #include "device/error.h"
 #include "device/os/child_process.h"

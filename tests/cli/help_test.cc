@@ -1,7 +1,6 @@
 // Tests that help, completion and documents name only options and commands that exist, and all of
 // them.
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <regex>
 #include <set>

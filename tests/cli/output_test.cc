@@ -9,7 +9,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <sstream>
 #include <string>
 
 #include "tests/cli/started_command.h"

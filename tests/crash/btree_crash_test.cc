@@ -13,7 +13,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <random>
 #include <string>

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <vector>
 
 #include "device/error.h"
 #include "engines/btree/page/meta.h"

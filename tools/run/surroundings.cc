@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "device/account/block_device.h"
 #include "device/error.h"

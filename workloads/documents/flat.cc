@@ -8,8 +8,6 @@
 #include <flatbuffers/flatbuffers.h>
 #include <flatbuffers/flexbuffers.h>
 
-#include <cstring>
-
 #include "workloads/documents/format.h"
 
 namespace testbed {

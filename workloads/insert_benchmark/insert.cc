@@ -1,7 +1,6 @@
 #include "workloads/insert_benchmark/insert.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 

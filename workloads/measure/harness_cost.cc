@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "engines/null/null_engine.h"
 #include "workloads/rows/point_read.h"

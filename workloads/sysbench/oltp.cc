@@ -1,7 +1,6 @@
 #include "workloads/sysbench/oltp.h"
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,6 +1,5 @@
 // This file has the ways in which a thread reaches a page: optimistically, latched, in place, and
 // by reading it from the file.
-#include <algorithm>
 #include <cstring>
 
 #include "device/error.h"

@@ -1,7 +1,6 @@
 // This file creates, opens, recovers and closes a database.
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <optional>

@@ -2,7 +2,6 @@
 // (docs/engines/btree.md). It needs no free space: the disk may be full, and space can be made only
 // in a database that opens.
 #include <functional>
-#include <map>
 #include <optional>
 #include <utility>
 

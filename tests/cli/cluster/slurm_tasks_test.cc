@@ -1,7 +1,6 @@
 // A run whose clients are the tasks of a step of a real Slurm, on two nodes.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "tests/cli/cluster/slurm_cluster.h"

@@ -2,9 +2,7 @@
 // fetched: each workload finds what was loaded, and a kill loses nothing.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
-#include <vector>
 
 #include "tests/cli/started_command.h"
 

@@ -1,6 +1,5 @@
 // Tests the workloads ycsb-a to ycsb-f: the shares of their operations, the options that they set,
 // and which of these the command line and the record of a database override.
-#include <cmath>
 #include <map>
 #include <string>
 

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <string>
 #include <thread>
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>

@@ -2,7 +2,6 @@
 // out of service, also when it is the move of rows out of the change buffer.
 #include <algorithm>
 #include <new>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>

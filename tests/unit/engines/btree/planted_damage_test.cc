@@ -1,9 +1,6 @@
 // Tests that the checker of an open store finds damage in each kind of page, and names the page.
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <fstream>
-#include <thread>
 
 #include "tests/unit/engines/btree/store_test.h"
 

@@ -2,8 +2,6 @@
 // and what the store's own threads are charged to.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <fstream>
 #include <string>
 #include <thread>
 

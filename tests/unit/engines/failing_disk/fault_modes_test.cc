@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 

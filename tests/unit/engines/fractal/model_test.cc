@@ -5,7 +5,6 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <random>
 #include <string>
 #include <thread>

@@ -4,7 +4,6 @@
 #include <map>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "engines/fractal/cache/block_table.h"
 #include "engines/fractal/node/node_image.h"

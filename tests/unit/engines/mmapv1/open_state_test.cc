@@ -3,7 +3,6 @@
 // opening or a close must not leave a database that is refused.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>

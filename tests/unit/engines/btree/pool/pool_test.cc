@@ -14,7 +14,6 @@
 #include <fstream>
 #include <random>
 #include <thread>
-#include <unordered_set>
 
 #include "device/error.h"
 #include "device/machine/host_activity.h"
