@@ -27,7 +27,7 @@
 namespace testbed {
 namespace {
 
-enum Colour : short { kTitleColour = 1, kAlarmColour = 2 };
+constexpr short kAlarmColour = 1;  // a pair of curses
 
 // The data with which a signal handler restores the terminal. A handler may not call ncurses.
 struct PutBack {
