@@ -148,6 +148,21 @@ void CheckKeyHash(const nlohmann::json& found, const nlohmann::json& expected,
                           dir));
 }
 
+// Throws Error (kCorruption) when a file is missing in `dir` that the record names
+// (RecordedTableFiles). They are checked only where the engine recognises a database. Where there
+// is none at all, such as on a file system that is not mounted, the engine reports that itself.
+void CheckTableFiles(const nlohmann::json& record, const std::string& engine,
+                     const std::string& dir) {
+  if (!FindEngine(engine).recognises(dir)) return;
+  for (const std::string& file : RecordedTableFiles(record)) {
+    if (IsThere(dir + "/" + file)) continue;
+    throw Error(Error::kCorruption,
+                fmt::format("--reuse: file {}/{} is missing: put it back, restore the database "
+                            "from a copy, or load it anew with --fresh",
+                            dir, file));
+  }
+}
+
 }  // namespace
 
 DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(options.dir) {
@@ -309,17 +324,7 @@ void DatabaseDir::CheckReuse() {
                     path_, name, JsonText(theirs), JsonText(value), option, JsonText(theirs)));
   }
   CheckKeyHash(found, expected, path_);
-  // RecordedTableFiles are checked only where the engine recognises a database. Where there is none
-  // at all, such as on a file system that is not mounted, the engine reports that itself.
-  std::vector<std::string> files;
-  if (FindEngine(options_.engine_name).recognises(engine_path())) files = RecordedTableFiles(found);
-  for (const std::string& file : files) {
-    if (IsThere(engine_path() + "/" + file)) continue;
-    throw Error(Error::kCorruption,
-                fmt::format("--reuse: file {}/{} is missing: put it back, restore the database "
-                            "from a copy, or load it anew with --fresh",
-                            engine_path(), file));
-  }
+  CheckTableFiles(found, options_.engine_name, engine_path());
   record_ = found;
 }
 
