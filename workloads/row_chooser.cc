@@ -41,6 +41,7 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       distribution_(options.distribution),
       zipf_theta_(options.zipf_theta),
       hot_probability_(options.hot_probability),
+      hit_ratio_(options.hit_ratio),
       hot_rows_(std::max<uint64_t>(
           1, static_cast<uint64_t>(options.hot_fraction * static_cast<double>(dataset.rows())))),
       first_hot_((options.popular_rows - 1) * hot_rows_ % dataset.rows()),

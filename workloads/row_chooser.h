@@ -28,6 +28,9 @@ class RowChooser {
   uint64_t Next();
   // Returns the place of a drawn row in the population. Requires WorkloadOptions::population.
   uint64_t NextPlace();
+  // Draws whether a read of a row is to find its key, which a share WorkloadOptions::hit_ratio of
+  // reads does. Draws nothing where all of them do.
+  bool NextExists() { return hit_ratio_ >= 1 || random_.Unit() < hit_ratio_; }
   Random& random() { return random_; }
 
  private:
@@ -42,6 +45,7 @@ class RowChooser {
   const Distribution distribution_;
   const double zipf_theta_;
   const double hot_probability_;
+  const double hit_ratio_;
   const uint64_t hot_rows_;
   const uint64_t first_hot_;
   const uint64_t popular_seed_;

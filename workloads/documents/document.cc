@@ -246,7 +246,6 @@ class QueryClient : public Client {
       : dataset_(dataset),
         session_(session),
         table_(table),
-        hit_ratio_(options.hit_ratio),
         codec_(settings.NewCodec()),
         chooser_(dataset, options, Mix64(options.seed) + static_cast<uint64_t>(thread)),
         keys_(kBatch * dataset.max_key_size()),
@@ -271,7 +270,7 @@ class QueryClient : public Client {
       Query& q = queries_[i];
       const uint64_t row = chooser_.Next();
       q.id = static_cast<int64_t>(row);
-      q.matches = hit_ratio_ >= 1 || chooser_.random().Unit() < hit_ratio_;
+      q.matches = chooser_.NextExists();
       q.y = q.matches ? q.id : -1 - q.id;
       q.key = dataset_.Key(row, keys_.data() + i * dataset_.max_key_size());
     }
@@ -372,7 +371,6 @@ class QueryClient : public Client {
   const Dataset& dataset_;
   Session& session_;
   const TableId table_;
-  const double hit_ratio_;
   const std::unique_ptr<DocumentCodec> codec_;
   RowChooser chooser_;
   std::vector<char> keys_;

@@ -249,8 +249,7 @@ class MixedClient : public Client {
     } else {
       step->row = chooser_.Next();
     }
-    const double hits = phase_.options.hit_ratio;
-    step->exists = action != kRead || hits >= 1 || chooser_.random().Unit() < hits;
+    step->exists = action != kRead || chooser_.NextExists();
     return true;
   }
 

@@ -16,7 +16,6 @@ class MultiGetClient final : public Client {
       : dataset_(dataset),
         session_(session),
         table_(table),
-        hit_ratio_(options.hit_ratio),
         keys_per_call_(keys_per_call),
         chooser_(dataset, options, Mix64(options.seed) + static_cast<uint64_t>(thread)),
         room_(kBatch * keys_per_call * dataset.max_key_size()),
@@ -30,7 +29,7 @@ class MultiGetClient final : public Client {
       Read& read = reads_[i];
       char* room = room_.data() + i * dataset_.max_key_size();
       read.row = chooser_.Next();
-      read.exists = hit_ratio_ >= 1 || chooser_.random().Unit() < hit_ratio_;
+      read.exists = chooser_.NextExists();
       keys_[i] = read.exists ? dataset_.Key(read.row, room) : dataset_.AbsentKey(read.row, room);
     }
     return max;
@@ -81,7 +80,6 @@ class MultiGetClient final : public Client {
   const Dataset& dataset_;
   Session& session_;
   const TableId table_;
-  const double hit_ratio_;
   const size_t keys_per_call_;
   RowChooser chooser_;
   std::vector<char> room_;

@@ -14,7 +14,6 @@ class PointReadClient final : public Client {
       : dataset_(dataset),
         session_(session),
         table_(table),
-        hit_ratio_(options.hit_ratio),
         chooser_(dataset, options, Mix64(options.seed) + static_cast<uint64_t>(thread)),
         keys_(kBatch * dataset.max_key_size()) {}
 
@@ -25,7 +24,7 @@ class PointReadClient final : public Client {
       Read& read = reads_[i];
       char* room = keys_.data() + i * dataset_.max_key_size();
       read.row = chooser_.Next();
-      read.exists = hit_ratio_ >= 1 || chooser_.random().Unit() < hit_ratio_;
+      read.exists = chooser_.NextExists();
       read.key = read.exists ? dataset_.Key(read.row, room) : dataset_.AbsentKey(read.row, room);
     }
     return max;
@@ -62,7 +61,6 @@ class PointReadClient final : public Client {
   const Dataset& dataset_;
   Session& session_;
   const TableId table_;
-  const double hit_ratio_;
   RowChooser chooser_;
   std::vector<char> keys_;
   Read reads_[kBatch];
