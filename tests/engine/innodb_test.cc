@@ -21,6 +21,7 @@
 #include "engines/sql/mariadb_settings.h"
 #include "tests/engine/checkpoint_while_writing.h"
 #include "tests/engine/engine_test.h"
+#include "tests/engine/setting_in_force.h"
 
 namespace testbed {
 namespace {
@@ -41,12 +42,6 @@ class InnodbTest : public testing::Test {
   }
   std::unique_ptr<Engine> Open(const std::string& name = "db") {
     return OpenEngine("innodb", dir_ + "/" + name, options_);
-  }
-  static std::string Setting(const Engine& engine, const std::string& wanted) {
-    for (const auto& [name, value] : engine.EffectiveSettings()) {
-      if (name == wanted) return value;
-    }
-    return "(none)";
   }
 
   std::string dir_;
@@ -188,16 +183,16 @@ TEST_F(InnodbTest, SettingsAreInForce) {
                     {"access", "sql"},
                     {"log_file_size", "32M"}};
   std::unique_ptr<Engine> engine = Open();
-  EXPECT_EQ(Setting(*engine, "innodb_page_size"), "16384");
-  EXPECT_EQ(Setting(*engine, "innodb_flush_method"), "O_DIRECT");
-  EXPECT_EQ(Setting(*engine, "innodb_buffer_pool_size"), std::to_string(16 << 20));
-  EXPECT_EQ(Setting(*engine, "innodb_flush_log_at_trx_commit"), "1");
-  EXPECT_EQ(Setting(*engine, "innodb_doublewrite"), "OFF");
-  EXPECT_EQ(Setting(*engine, "innodb_log_file_size"), std::to_string(32 << 20));
-  EXPECT_EQ(Setting(*engine, "innodb_read_ahead_threshold"), "0");
-  EXPECT_EQ(Setting(*engine, "access"), "sql");
+  EXPECT_EQ(SettingInForce(*engine, "innodb_page_size"), "16384");
+  EXPECT_EQ(SettingInForce(*engine, "innodb_flush_method"), "O_DIRECT");
+  EXPECT_EQ(SettingInForce(*engine, "innodb_buffer_pool_size"), std::to_string(16 << 20));
+  EXPECT_EQ(SettingInForce(*engine, "innodb_flush_log_at_trx_commit"), "1");
+  EXPECT_EQ(SettingInForce(*engine, "innodb_doublewrite"), "OFF");
+  EXPECT_EQ(SettingInForce(*engine, "innodb_log_file_size"), std::to_string(32 << 20));
+  EXPECT_EQ(SettingInForce(*engine, "innodb_read_ahead_threshold"), "0");
+  EXPECT_EQ(SettingInForce(*engine, "access"), "sql");
   // MariaDB 11 has no change buffer any more.
-  const std::string buffering = Setting(*engine, "innodb_change_buffering");
+  const std::string buffering = SettingInForce(*engine, "innodb_change_buffering");
   EXPECT_TRUE(buffering == "all" || buffering == "not a variable of this server") << buffering;
 }
 
@@ -221,9 +216,9 @@ TEST_F(InnodbTest, AnOptionOfTheServerIsInForceOrRefused) {
       {"server_option", "loose_innodb_adaptive_flushing=0;loose_innodb_typo_option=7"}};
   {
     const std::unique_ptr<Engine> engine = Open();
-    EXPECT_EQ(Setting(*engine, "innodb_adaptive_flushing"), "OFF");
-    EXPECT_EQ(Setting(*engine, "innodb_typo_option"), "not a variable of this server");
-    EXPECT_NE(Setting(*engine, "innodb_spin_wait_delay"), "(none)") << "nobody named it";
+    EXPECT_EQ(SettingInForce(*engine, "innodb_adaptive_flushing"), "OFF");
+    EXPECT_EQ(SettingInForce(*engine, "innodb_typo_option"), "not a variable of this server");
+    EXPECT_NE(SettingInForce(*engine, "innodb_spin_wait_delay"), "(none)") << "nobody named it";
   }
   for (const std::string option : {"innodb_spin_wait=8", "skip-innodb-adaptive-flushing=1",
                                    "innodb_purge_threads=99", "innodb_io_capacity_max=100"}) {
@@ -315,7 +310,7 @@ TEST_F(InnodbTest, ADatabaseKeepsItsKeyBlockSize) {
   options_.extra = {};
   {
     const std::unique_ptr<Engine> engine = Open();
-    EXPECT_EQ(Setting(*engine, "key_block_size"), "8192");
+    EXPECT_EQ(SettingInForce(*engine, "key_block_size"), "8192");
     engine->OpenTable("u");
   }
   for (const char* wrong : {"4k", "16k"}) {
@@ -323,7 +318,7 @@ TEST_F(InnodbTest, ADatabaseKeepsItsKeyBlockSize) {
     EXPECT_THROW(Open(), Error) << wrong;
   }
   options_.extra = {{"key_block_size", "8k"}};
-  EXPECT_EQ(Setting(*Open(), "key_block_size"), "8192");
+  EXPECT_EQ(SettingInForce(*Open(), "key_block_size"), "8192");
   // A database that was created without it must refuse it later.
   options_.extra = {};
   { Open("plain")->OpenTable("t"); }
@@ -420,7 +415,7 @@ TEST_F(InnodbTest, ACheckpointEndsWhileSessionsWrite) {
   options_.extra = {{"server_option", "innodb_max_dirty_pages_pct=70"}};
   const std::unique_ptr<Engine> engine = Open();
   CheckpointWhileSessionsWrite(engine.get(), engine->OpenTable("t"));
-  EXPECT_EQ(Setting(*engine, "innodb_max_dirty_pages_pct"), "70.000000");
+  EXPECT_EQ(SettingInForce(*engine, "innodb_max_dirty_pages_pct"), "70.000000");
 }
 
 // Two sessions that take two rows in opposite order: one is rolled back by InnoDB, and both end.

@@ -24,6 +24,7 @@
 #include "engines/registry.h"
 #include "tests/at_rest.h"
 #include "tests/engine/engine_test.h"
+#include "tests/engine/setting_in_force.h"
 
 #ifdef TESTBED_HAVE_LMDB
 
@@ -62,12 +63,7 @@ class LmdbTest : public testing::Test {
     std::string_view value;
     return session->Get(table_, key, &value) ? std::string(value) : "(absent)";
   }
-  std::string Setting(const std::string& name) const {
-    for (const auto& [setting, value] : engine_->EffectiveSettings()) {
-      if (setting == name) return value;
-    }
-    return "(none)";
-  }
+  std::string Setting(const std::string& name) const { return SettingInForce(*engine_, name); }
   uint64_t Now(const std::string& name) const {
     for (const auto& [counter, value] : engine_->Counters().now) {
       if (counter == name) return value;

@@ -17,6 +17,7 @@
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
+#include "tests/engine/setting_in_force.h"
 
 namespace testbed {
 namespace {
@@ -64,12 +65,7 @@ class Mmapv1EngineTest : public testing::Test {
     ADD_FAILURE() << "no counter " << name;
     return 0;
   }
-  std::string Setting(const std::string& name) const {
-    for (const auto& [known, value] : engine_->EffectiveSettings()) {
-      if (known == name) return value;
-    }
-    return "(none)";
-  }
+  std::string Setting(const std::string& name) const { return SettingInForce(*engine_, name); }
 
   std::string dir_;
   EngineOptions options_;
@@ -214,11 +210,7 @@ TEST_F(Mmapv1EngineTest, OnlyADelayOfZeroMeansNoPeriodicFlushes) {
   for (const auto& [delay, in_force] : delays) {
     options_.extra["sync_delay"] = delay;
     Open();
-    std::string told;
-    for (const auto& [name, value] : engine_->EffectiveSettings()) {
-      if (name == "sync_delay_ms") told = value;
-    }
-    EXPECT_EQ(told, in_force) << delay;
+    EXPECT_EQ(Setting("sync_delay_ms"), in_force) << delay;
   }
 }
 

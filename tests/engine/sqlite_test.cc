@@ -22,6 +22,7 @@
 #include "device/error.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
+#include "tests/engine/setting_in_force.h"
 
 #ifdef TESTBED_HAVE_SQLITE
 #include <sqlite3.h>
@@ -66,12 +67,7 @@ class SqliteTest : public testing::Test {
     std::string_view value;
     return session->Get(table_, RowKey(row), &value) ? std::string(value) : "(absent)";
   }
-  std::string Setting(const std::string& name) const {
-    for (const auto& [setting, value] : engine_->EffectiveSettings()) {
-      if (setting == name) return value;
-    }
-    return "(none)";
-  }
+  std::string Setting(const std::string& name) const { return SettingInForce(*engine_, name); }
   std::string database() const { return dir_ + "/data.sqlite"; }
   uint64_t wal_bytes() const {
     std::error_code gone;

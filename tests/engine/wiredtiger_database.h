@@ -14,6 +14,7 @@
 #include "device/error.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
+#include "tests/engine/setting_in_force.h"
 
 namespace testbed {
 
@@ -112,12 +113,7 @@ class WiredtigerTest : public testing::Test {
     return 0;
   }
 
-  std::string Setting(const std::string& name) {
-    for (const auto& [label, value] : engine_->EffectiveSettings()) {
-      if (label == name) return value;
-    }
-    return "(not set)";
-  }
+  std::string Setting(const std::string& name) { return SettingInForce(*engine_, name); }
 
   std::string dir_;
   EngineOptions options_;

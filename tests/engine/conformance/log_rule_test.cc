@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/engine/engine_test.h"
+#include "tests/engine/setting_in_force.h"
 
 namespace testbed {
 namespace {
@@ -23,11 +24,7 @@ TEST_P(LogRuleTest, TheLogBetweenCheckpointsIsAsLongAsTheMemory) {
   options_.extra.erase("log_file_size");  // the fixture's
   options_.ram_bytes = 80 * kMiB;
   Open();
-  std::string in_force = "(none)";
-  for (const auto& [name, value] : engine_->EffectiveSettings()) {
-    if (name == setting->second) in_force = value;
-  }
-  EXPECT_EQ(in_force, std::to_string(80 * kMiB));
+  EXPECT_EQ(SettingInForce(*engine_, setting->second), std::to_string(80 * kMiB));
 }
 
 }  // namespace

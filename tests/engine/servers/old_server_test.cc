@@ -23,6 +23,7 @@
 #include "device/error.h"
 #include "engines/mysql/unfinished_table.h"
 #include "tests/engine/engine_test.h"
+#include "tests/engine/setting_in_force.h"
 
 namespace testbed {
 namespace {
@@ -72,12 +73,7 @@ class OldServerTest : public testing::TestWithParam<std::string> {
     std::string_view value;
     return session->Get(id, key, &value) ? std::string(value) : "(absent)";
   }
-  std::string Effective(const std::string& name) const {
-    for (const auto& [known, value] : engine_->EffectiveSettings()) {
-      if (known == name) return value;
-    }
-    return "";
-  }
+  std::string Effective(const std::string& name) const { return SettingInForce(*engine_, name); }
   void Note(const std::string& table) const {
     mysql::unfinished_table::Note(Database(), "testbed", "`testbed`.`" + table + "`");
   }

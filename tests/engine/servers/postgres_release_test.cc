@@ -9,6 +9,7 @@
 
 #include "engines/postgres/versions.h"
 #include "tests/engine/engine_test.h"
+#include "tests/engine/setting_in_force.h"
 
 namespace testbed {
 namespace {
@@ -30,10 +31,7 @@ class PostgresReleaseTest : public EngineTest {
   }
   postgres::Version Version() const { return postgres::ParseVersion(Release()); }
   std::string Effective(const std::string& wanted) const {
-    for (const auto& [name, value] : engine_->EffectiveSettings()) {
-      if (name == wanted) return value;
-    }
-    return "(none)";
+    return SettingInForce(*engine_, wanted);
   }
 };
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PostgresReleaseTest);

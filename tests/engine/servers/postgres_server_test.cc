@@ -21,6 +21,7 @@
 
 #include "engines/postgres/settings.h"
 #include "tests/engine/engine_test.h"
+#include "tests/engine/setting_in_force.h"
 
 namespace testbed {
 namespace {
@@ -49,12 +50,7 @@ class PostgresServerTest : public EngineTest {
     return said;
   }
 
-  std::string Setting(const std::string& wanted) const {
-    for (const auto& [name, value] : engine_->EffectiveSettings()) {
-      if (name == wanted) return value;
-    }
-    return "(none)";
-  }
+  std::string Setting(const std::string& wanted) const { return SettingInForce(*engine_, wanted); }
 
   const std::string psql_ = postgres::FindPrograms("") + "/psql";
 };

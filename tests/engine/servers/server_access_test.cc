@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/engine/servers/server_test.h"
+#include "tests/engine/setting_in_force.h"
 
 namespace testbed {
 namespace {
@@ -159,12 +160,7 @@ TEST_P(ServerAccessTest, ATableThatIsReadGetsAnIndex) {
 
 TEST_P(ServerAccessTest, IsWhatItSaysInEffective) {
   OpenEach({"select", "handler", "batched"});
-  const auto access = [](const Engine& engine) {
-    for (const auto& [name, value] : engine.EffectiveSettings()) {
-      if (name == "access") return value;
-    }
-    return std::string();
-  };
+  const auto access = [](const Engine& engine) { return SettingInForce(engine, "access"); };
   EXPECT_EQ(access(*engine_), "prepared");
   EXPECT_EQ(access(*each_[0]), "select");
   EXPECT_EQ(access(*each_[1]), "handler");

@@ -28,6 +28,7 @@
 #include "engines/registry.h"
 #include "tests/engine/account/closure_test.h"
 #include "tests/engine/checkpoint_while_writing.h"
+#include "tests/engine/setting_in_force.h"
 
 namespace testbed {
 namespace {
@@ -408,10 +409,7 @@ TEST_P(ServerTest, ClientsOfSeveralAddressesAreConnectedToThemInTurn) {
   EngineOptions of_two = options_;
   of_two.extra = {{"schema", "of_two"}, {"connect", url}};
   const std::unique_ptr<Engine> databases = OpenDatabases(info().name, dir_ + "/two", of_two, 2);
-  std::string addresses;
-  for (const auto& [name, value] : engine->EffectiveSettings()) {
-    if (name == "addresses") addresses = value;
-  }
+  const std::string addresses = SettingInForce(*engine, "addresses");
   EXPECT_TRUE(addresses.starts_with(cluster)) << addresses;
   EXPECT_NE(addresses.find(", " + link), std::string::npos) << addresses;
   EXPECT_FALSE(engine->CountersByAddress().at(0)->repeated);
