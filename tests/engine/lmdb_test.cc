@@ -25,6 +25,7 @@
 #include "tests/at_rest.h"
 #include "tests/engine/engine_test.h"
 #include "tests/engine/setting_in_force.h"
+#include "tests/own_counter.h"
 
 #ifdef TESTBED_HAVE_LMDB
 
@@ -64,13 +65,7 @@ class LmdbTest : public testing::Test {
     return session->Get(table_, key, &value) ? std::string(value) : "(absent)";
   }
   std::string Setting(const std::string& name) const { return SettingInForce(*engine_, name); }
-  uint64_t Now(const std::string& name) const {
-    for (const auto& [counter, value] : engine_->Counters().now) {
-      if (counter == name) return value;
-    }
-    ADD_FAILURE() << "no counter " << name;
-    return 0;
-  }
+  uint64_t Now(const std::string& name) const { return OwnCounter(engine_->Counters(), name); }
   // Replaces the same rows again and again, which frees pages. Returns by how many pages the file
   // grew.
   uint64_t GrowthByReplacing(int rounds) {

@@ -18,6 +18,7 @@
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
 #include "tests/engine/setting_in_force.h"
+#include "tests/own_counter.h"
 
 namespace testbed {
 namespace {
@@ -55,16 +56,7 @@ class Mmapv1EngineTest : public testing::Test {
       session_->Commit();
     }
   }
-  uint64_t More(const std::string& name) const {
-    const EngineCounters counters = engine_->Counters();
-    for (const auto* list : {&counters.more, &counters.now}) {
-      for (const auto& [known, value] : *list) {
-        if (known == name) return value;
-      }
-    }
-    ADD_FAILURE() << "no counter " << name;
-    return 0;
-  }
+  uint64_t More(const std::string& name) const { return OwnCounter(engine_->Counters(), name); }
   std::string Setting(const std::string& name) const { return SettingInForce(*engine_, name); }
 
   std::string dir_;

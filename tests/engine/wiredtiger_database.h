@@ -15,6 +15,7 @@
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
 #include "tests/engine/setting_in_force.h"
+#include "tests/own_counter.h"
 
 namespace testbed {
 
@@ -102,16 +103,7 @@ class WiredtigerTest : public testing::Test {
     return counts.ops[op.id].file[static_cast<size_t>(kind)];
   }
 
-  uint64_t More(const std::string& name) {
-    const EngineCounters counters = engine_->Counters();
-    for (const auto& list : {counters.more, counters.now}) {
-      for (const auto& [label, value] : list) {
-        if (label == name) return value;
-      }
-    }
-    ADD_FAILURE() << "no counter " << name;
-    return 0;
-  }
+  uint64_t More(const std::string& name) { return OwnCounter(engine_->Counters(), name); }
 
   std::string Setting(const std::string& name) { return SettingInForce(*engine_, name); }
 

@@ -19,6 +19,7 @@
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
 #include "engines/registry.h"
+#include "tests/own_counter.h"
 #include "tests/unit/device/log/log_test_util.h"
 #include "tests/unit/engines/failing_new.h"
 
@@ -49,11 +50,7 @@ class LogEngineTest : public LogTestDirectory {
     return transactions;
   }
   uint64_t Counter(const Engine& engine, const std::string& name) {
-    for (const auto& [counter, value] : engine.Counters().more) {
-      if (counter == name) return value;
-    }
-    ADD_FAILURE() << "no counter " << name;
-    return 0;
+    return OwnCounter(engine.Counters(), name);
   }
 
   EngineOptions options_;

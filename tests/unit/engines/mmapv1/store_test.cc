@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "tests/own_counter.h"
 #include "tests/unit/engines/mmapv1/test_util.h"
 
 namespace testbed::mmapv1 {
@@ -29,13 +30,7 @@ std::string ReadAll(const fs::path& path) {
 uint64_t More(Store* store, const std::string& name) {
   EngineCounters counters;
   store->AddCounters(&counters);
-  for (const auto* list : {&counters.more, &counters.now}) {
-    for (const auto& [known, value] : *list) {
-      if (known == name) return value;
-    }
-  }
-  ADD_FAILURE() << "no counter " << name;
-  return 0;
+  return OwnCounter(counters, name);
 }
 
 class Mmapv1StoreTest : public Mmapv1Test {
