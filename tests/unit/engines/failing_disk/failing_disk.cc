@@ -196,22 +196,36 @@ uint64_t Model::NumberOf(const std::string& directory) {
   return number;
 }
 
+Names Model::NamesNow(const std::string& directory) {
+  Names now;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
+    DeviceName& name = now[entry.path().filename()];
+    name.file = FileAt(entry.path());
+    if (name.file == nullptr) name.directory = NumberOf(entry.path());
+  }
+  return now;
+}
+
 void Model::SyncNames(const std::string& directory) {
   std::set<std::string> together = {directory};
   if (renamed_between.contains(directory)) together.swap(renamed_between);
   for (const std::string& path : together) {
     const uint64_t number = NumberOf(path);
     if (number == 0) continue;
-    std::map<std::string, DeviceName> now;
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(path, none)) {
-      DeviceName& name = now[entry.path().filename()];
-      name.file = FileAt(entry.path());
-      if (name.file == nullptr) name.directory = NumberOf(entry.path());
-    }
-    names[number] = std::move(now);
+    names[number] = NamesNow(path);
+    for (auto& change : name_changes) change.erase(number);
   }
+  std::erase_if(name_changes, [](const auto& change) { return change.empty(); });
   if (together.size() > 1) renamed_between.clear();
+}
+
+void Model::NoteNames(const std::set<std::string>& changed) {
+  std::map<uint64_t, Names> change;
+  for (const std::string& path : changed) {
+    if (const uint64_t number = NumberOf(path); number != 0) change[number] = NamesNow(path);
+  }
+  name_changes.push_back(std::move(change));
 }
 
 void Model::NoteRename(const std::string& from, const std::string& to) {
@@ -222,6 +236,7 @@ void Model::NoteRename(const std::string& from, const std::string& to) {
   }
   const std::string left = fs::path(from).parent_path(), entered = fs::path(to).parent_path();
   if (left != entered) renamed_between.insert({left, entered});
+  NoteNames({left, entered});
 }
 
 void Model::DropCleanPages(DeviceFile* file, bool mapped_too) {
@@ -270,18 +285,30 @@ void Model::CutFile(DeviceFile* file, std::mt19937_64* random) {
   }
 }
 
-void Model::Cut(uint64_t seed) {
-  if (is_cut) return;
-  is_cut = true;
-  std::mt19937_64 random(seed);
-  // The file system's journal may have made the latest names durable.
-  if (random() % 2 == 0) {
+// The file system's journal may have made the latest names durable, or the first few of the changes
+// since the last sync.
+void Model::CutNames(std::mt19937_64* random) {
+  const uint64_t luck = (*random)() % 3;
+  if (luck == 0) {
     std::error_code none;
     SyncNames(dir);
     for (const auto& entry : fs::recursive_directory_iterator(dir, none)) {
       if (entry.is_directory(none)) SyncNames(entry.path());
     }
   }
+  if (luck == 1) {
+    const size_t durable = (*random)() % (name_changes.size() + 1);
+    for (size_t i = 0; i < durable; ++i) {
+      for (const auto& [number, now] : name_changes[i]) names[number] = now;
+    }
+  }
+}
+
+void Model::Cut(uint64_t seed) {
+  if (is_cut) return;
+  is_cut = true;
+  std::mt19937_64 random(seed);
+  CutNames(&random);
   std::set<DeviceFile*> all;
   for (const auto& [number, file] : files) all.insert(file.get());
   for (DeviceFile* file : all) CutFile(file, &random);
@@ -297,6 +324,7 @@ FailingDisk::FailingDisk(const std::string& dir, bool whole_blocks) {
   model.dir = dir;
   model.files.clear();
   model.names.clear();
+  model.name_changes.clear();
   model.directories.clear();
   model.last_directory = disk_model::Model::kTop;
   model.renamed_between.clear();

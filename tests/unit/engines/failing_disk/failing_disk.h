@@ -23,7 +23,9 @@
 //
 // At a power cut, each block that was not synced is on the device, or is not, or only some of its
 // sectors are. A block that was written several times since the last sync may be there as it was
-// before the last of these writes. Names are those of the last sync, or the current ones.
+// before the last of these writes. Names are those of the last sync, the current ones, or those
+// between two changes: the file system's journal keeps the order of the changes, and the cut may
+// come after any of them, while data that was synced later is there.
 //
 // Only one disk may exist at a time. Files outside of the directory are not affected. The test
 // program's own system calls are replaced (failing_disk_calls.cc).

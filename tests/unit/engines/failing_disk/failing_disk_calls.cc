@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
+#include <string>
 
 #include "tests/unit/engines/failing_disk/failing_disk_model.h"
 
@@ -227,6 +229,10 @@ int AllocateCall(int fd, int mode, off_t at, off_t n) {
       real);
 }
 
+std::string DirectoryOf(const std::string& path) {
+  return std::filesystem::path(path).parent_path();
+}
+
 int OpenCall(int at, const char* path, int flags, unsigned mode) {
   const auto real = [&] { return static_cast<int>(::syscall(SYS_openat, at, path, flags, mode)); };
   Model& model = TheModel();
@@ -254,6 +260,7 @@ int OpenCall(int at, const char* path, int flags, unsigned mode) {
     model.MarkDirty(file.get(), 0, size);
     model.NoteFreed(file.get(), 0, size + kBlock);
   }
+  if (is_new) model.NoteNames({DirectoryOf(path)});
   return fd;
 }
 
@@ -314,14 +321,13 @@ int UnlinkCall(int at, const char* path, int flags) {
   const std::string whole = PathAt(at, path);
   if (!model.Has(whole)) return real();
   if (model.Fails(DiskCall::kUnlink)) return -1;
-  if ((flags & AT_REMOVEDIR) == 0) {
-    model.Forget(whole);
-    return real();
-  }
   struct stat st = {};
-  const bool known = ::stat(whole.c_str(), &st) == 0;
+  const bool is_directory = (flags & AT_REMOVEDIR) != 0 && ::stat(whole.c_str(), &st) == 0;
+  if ((flags & AT_REMOVEDIR) == 0) model.Forget(whole);
   const int result = real();
-  if (result == 0 && known) model.directories.erase(st.st_ino);  // another may get its number
+  if (result != 0) return result;
+  if (is_directory) model.directories.erase(st.st_ino);  // another may get its number
+  model.NoteNames({DirectoryOf(whole)});
   return result;
 }
 

@@ -39,6 +39,7 @@ struct DeviceName {
   FileRef file;            // null: it is a subdirectory
   uint64_t directory = 0;  // the number of that
 };
+using Names = std::map<std::string, DeviceName>;
 
 struct Mapping {
   char* begin;
@@ -53,7 +54,10 @@ struct Model {
   std::string dir;
   std::map<ino_t, FileRef> files;
   // The durable names of each directory, by its number, which it keeps when it is renamed.
-  std::map<uint64_t, std::map<std::string, DeviceName>> names;
+  std::map<uint64_t, Names> names;
+  // The changes of names that are not durable yet, in their order: the names that the directories
+  // of a change have after it.
+  std::vector<std::map<uint64_t, Names>> name_changes;
   static constexpr uint64_t kTop = 1;     // number of `dir`
   std::map<ino_t, uint64_t> directories;  // numbers of the subdirectories that are there
   uint64_t last_directory = kTop;         // the last number that was given
@@ -85,6 +89,8 @@ struct Model {
   // Makes the names of a directory durable. A rename between two directories is durable in both of
   // them, or in neither, as in a file system with a journal.
   void SyncNames(const std::string& directory);
+  // Takes note that the names in these directories were changed by one call.
+  void NoteNames(const std::set<std::string>& changed);
   // Returns the number of a directory; 0 when there is none.
   uint64_t NumberOf(const std::string& directory);
   // Takes note of a rename that was done.
@@ -100,6 +106,8 @@ struct Model {
   void Cut(uint64_t seed);
 
  private:
+  Names NamesNow(const std::string& directory);
+  void CutNames(std::mt19937_64* random);
   void CutFile(DeviceFile* file, std::mt19937_64* random);
 };
 

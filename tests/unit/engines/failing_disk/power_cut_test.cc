@@ -1,6 +1,6 @@
 // Tests what failing_disk.h makes of a power cut: of renames of a directory, and of a file from one
-// directory to another, and of a block that was written twice; and that ReplaceFile, which writes
-// the records of databases and experiments, survives one.
+// directory to another, of several changes of names, and of a block that was written twice; and
+// that ReplaceFile, which writes the records of databases and experiments, survives one.
 #include <gtest/gtest.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +92,49 @@ TEST_F(PowerCutTest, AFileThatIsRenamedToAnotherDirectoryIsInOneOfThem) {
       EXPECT_EQ(AfterCut(seed, synced), after);
     }
   }
+}
+
+// The file system may have committed its journal after each change of names.
+TEST_F(PowerCutTest, TheFirstOfTwoChangesOfNamesMayBeThereAlone) {
+  const auto move = [&](const char* from, const char* to) {
+    ASSERT_EQ(::rename(Disk(from).c_str(), Disk(to).c_str()), 0);
+  };
+  std::set<std::string> unsynced, synced;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    for (const bool syncs : {false, true}) {
+      const Files found = AfterCut(seed, [&] {
+        move("/sub/file", "/sub/first");
+        if (syncs) SyncDirectory(Disk("/sub"));
+        move("/sub/first", "/sub/second");
+      });
+      ASSERT_EQ(found.size(), 1u);
+      EXPECT_EQ(found.begin()->second, "its bytes");
+      (syncs ? synced : unsynced).insert(found.begin()->first);
+    }
+  }
+  EXPECT_EQ(unsynced, (std::set<std::string>{"/sub/file", "/sub/first", "/sub/second"}));
+  EXPECT_EQ(synced, (std::set<std::string>{"/sub/first", "/sub/second"}));
+}
+
+// A file that was made later cannot be there without the one that was made before it, in whichever
+// directories they are.
+TEST_F(PowerCutTest, NoChangeOfNamesIsThereWithoutThoseBeforeIt) {
+  const auto make = [&](const std::string& path) {
+    File::Open(path, {.create = FileOptions::kMustCreate})->Sync();
+  };
+  std::set<int> made;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const Files found = AfterCut(seed, [&] {
+      make(Disk("/sub/first"));
+      make(Disk("/second"));
+      make(Disk("/sub/third"));
+    });
+    const bool first = found.contains("/sub/first"), second = found.contains("/second");
+    const bool third = found.contains("/sub/third");
+    EXPECT_TRUE((first || !second) && (second || !third)) << seed;
+    made.insert(int{first} + int{second} + int{third});
+  }
+  EXPECT_EQ(made, (std::set<int>{0, 1, 2, 3}));
 }
 
 TEST_F(PowerCutTest, AFileThatWasReplacedIsTheNewOne) {
