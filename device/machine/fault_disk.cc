@@ -43,6 +43,7 @@ struct Command {
   uint32_t kind;
   int32_t keep_pct = 0;
   uint64_t seed = 0;
+  uint64_t tears = 1;  // 0: a cut keeps or loses each write as a whole
   uint64_t skip = 0, count = 0;
 };
 constexpr size_t kMostMessage = sizeof(Command) + FaultDisk::kMostRanges * sizeof(FaultDisk::Range);
@@ -105,7 +106,7 @@ class Disk {
     Command command;
     std::memcpy(&command, message.data(), sizeof command);
     LockGuard lock(mutex_);
-    if (command.kind == kCut) Cut(command.seed, command.keep_pct);
+    if (command.kind == kCut) Cut(command);
     if (command.kind == kRevive) dead_ = false;
     if (command.kind == kFailWrites) {
       failing_.resize((message.size() - sizeof command) / sizeof(FaultDisk::Range));
@@ -158,11 +159,15 @@ class Disk {
     Forget();
     return good;
   }
-  void Cut(uint64_t seed, int keep_pct) REQUIRES(mutex_) {
-    std::mt19937_64 random(seed);
+  void Cut(const Command& command) REQUIRES(mutex_) {
+    std::mt19937_64 random(command.seed);
     for (const Unflushed& write : unflushed_) {
+      bool keeps = false;
       for (size_t offset = 0; offset < write.bytes.size(); offset += kSector) {
-        if (static_cast<int>(random() % 100) < keep_pct) {
+        if (offset == 0 || command.tears != 0) {
+          keeps = static_cast<int>(random() % 100) < command.keep_pct;
+        }
+        if (keeps) {
           Transfer(::pwrite, write.bytes.data() + offset, kSector, write.at + offset);
           ++counts_.kept;
         } else {
@@ -423,8 +428,8 @@ FaultDisk::Counts FaultDisk::Tell(const std::string& message) {
   return counts;
 }
 
-void FaultDisk::Cut(uint64_t seed, int keep_pct) {
-  Tell(Bytes({.kind = kCut, .keep_pct = keep_pct, .seed = seed}));
+void FaultDisk::Cut(uint64_t seed, int keep_pct, bool tears) {
+  Tell(Bytes({.kind = kCut, .keep_pct = keep_pct, .seed = seed, .tears = tears ? 1u : 0u}));
 }
 void FaultDisk::Revive() { Tell(Bytes({.kind = kRevive})); }
 void FaultDisk::FailWrites(const std::vector<Range>& ranges, uint64_t skip, uint64_t count) {

@@ -56,8 +56,10 @@ class FaultDisk {
   // leads to another file.
   int Open(int flags);
   // Cuts the power. Each unflushed sector is kept with a probability of keep_pct percent, drawn
-  // from `seed`. Every request then fails with EIO until Revive().
-  void Cut(uint64_t seed, int keep_pct);
+  // from `seed`; without `tears` each write is kept or lost as a whole with this probability, so
+  // that one of many sectors may well be there while another is lost. Every request then fails
+  // with EIO until Revive().
+  void Cut(uint64_t seed, int keep_pct, bool tears = true);
   void Revive();
   // A Range is the bytes [begin, end) of the disk.
   struct Range {

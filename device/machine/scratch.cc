@@ -341,7 +341,9 @@ void ScratchDevice::Shutdown() {
   if (r != 0) throw Error::Io("shut down", path_, code);
 }
 
-void ScratchDevice::CutPower(uint64_t seed, int keep_pct) { disk_->Cut(seed, keep_pct); }
+void ScratchDevice::CutPower(uint64_t seed, int keep_pct, bool tears) {
+  disk_->Cut(seed, keep_pct, tears);
+}
 
 void ScratchDevice::FailWrites(const std::string& file, uint64_t skip, uint64_t count) {
   std::vector<FaultDisk::Range> ranges;

@@ -101,9 +101,10 @@ class ScratchDevice {
   // from then on. Direct writes that no sync followed survive, as the loop device has no volatile
   // cache.
   void Shutdown();
-  // Cuts the power of the disk below; only with fault_disk. Each unflushed sector is kept with a
-  // probability of keep_pct percent, and every request fails until Remount.
-  void CutPower(uint64_t seed, int keep_pct);
+  // Cuts the power of the disk below; only with fault_disk. Each unflushed sector, or without
+  // `tears` each unflushed write, is kept with a probability of keep_pct percent, and every request
+  // fails until Remount.
+  void CutPower(uint64_t seed, int keep_pct, bool tears = true);
   // Makes writes of the disk below fail when they touch the place where `file` lies at the time of
   // the call; only with fault_disk. The first `skip` of these writes pass, the next `count` fail
   // with EIO, and later ones pass. Each call replaces the earlier one; a `count` of 0 makes no

@@ -59,6 +59,21 @@ std::vector<uint64_t> CrashShared::Acknowledged(int writers) const {
   return all;
 }
 
+void CrashShared::StartRound() {
+  failure[0] = '\0';
+  for (auto* flag : {&ready, &stop, &closing, &closed, &writer_failed, &refused}) {
+    flag->store(false);
+  }
+  rows = unacknowledged = 0;
+}
+
+void CrashShared::StartDatabase() {
+  for (int w = 0; w < kMaxWriters; ++w) {
+    begun[w].store(0);
+    acknowledged[w].store(0);
+  }
+}
+
 void CrashShared::PromiseOnly(const std::vector<uint64_t>& commits) {
   for (size_t w = 0; w < commits.size(); ++w) acknowledged[w].store(commits[w]);
 }

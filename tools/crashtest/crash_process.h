@@ -54,6 +54,10 @@ struct CrashShared {
 
   // Returns the last acknowledged transaction of each of the first `writers` clients.
   std::vector<uint64_t> Acknowledged(int writers) const;
+  // Prepares a round: no writer has opened the database, and nobody has failed.
+  void StartRound();
+  // Prepares a new database, in which no client has begun a transaction.
+  void StartDatabase();
   // Lowers the acknowledged transactions of the clients to those that a crash may not lose.
   void PromiseOnly(const std::vector<uint64_t>& commits);
 };

@@ -53,7 +53,6 @@ class Test {
   void AwaitLazyCommits(pid_t writer) const;
   std::string AwaitPlace(CrashPlace place, pid_t writer);
   bool Round(Crash crash, int number);
-  void StartWriting(CrashPlace place);
   std::string CrashWriters(Crash crash, CrashPlace place, pid_t writer);
   bool RefuseWrites(pid_t writer);
   std::string CrashAfterDiskError(CrashPlace place, pid_t writer);
@@ -182,7 +181,9 @@ std::string Test::CrashNow(Crash crash, pid_t child, CrashCause before) {
   if (crash != Crash::kKill) shared_->power_is_cut.store(true);
   if (crash == Crash::kPowerCut) scratch_->Shutdown();
   if (crash == Crash::kDiskCut) {
-    scratch_->CutPower(random_.Next(), static_cast<int>(random_.Below(101)));
+    const uint64_t seed = random_.Next();
+    const int keep_pct = static_cast<int>(random_.Below(101));
+    scratch_->CutPower(seed, keep_pct, random_.Below(2) == 0);
   }
   ::kill(child, SIGKILL);
   const int status = AwaitChild(child);
@@ -348,16 +349,6 @@ void Test::FailedOpening(pid_t writer, int number) {
                                          shared_->failure[0] != '\0' ? shared_->failure : end));
 }
 
-void Test::StartWriting(CrashPlace place) {
-  if (place == CrashPlace::kCreation && exists_) StartAgain();
-  shared_->failure[0] = '\0';
-  for (auto* flag : {&shared_->ready, &shared_->stop, &shared_->closing, &shared_->closed,
-                     &shared_->writer_failed, &shared_->refused}) {
-    flag->store(false);
-  }
-  shared_->rows = shared_->unacknowledged = 0;
-}
-
 // Makes one round: clients write, a crash, and the verification. Returns whether the round counts,
 // which needs enough commits that a crash could lose. The user's stop ends the round before its
 // next step, since a child inherits the stop and would end at once.
@@ -365,7 +356,8 @@ bool Test::Round(Crash crash, int number) {
   CrashPlace place = AnyPlace(&random_);
   // An engine may refuse to create a database when a write fails, so that case would test nothing.
   if (crash == Crash::kDiskError && place == CrashPlace::kCreation) place = CrashPlace::kCheckpoint;
-  StartWriting(place);
+  if (place == CrashPlace::kCreation && exists_) StartAgain();
+  shared_->StartRound();
   const uint64_t before = Acknowledged();
   const std::vector<uint64_t> found = AcknowledgedByWriter();  // what the last check found
   const pid_t writer = Spawn([this, place] { Process().Write(place); });
@@ -443,10 +435,7 @@ void Test::StartAgain() {
   RemoveEngineFiles(dir_, options_.run.engine_name);
   MakeDirectories(dir_);
   SyncDirectory(std::filesystem::path(dir_).parent_path());
-  for (int w = 0; w < options_.writers; ++w) {
-    shared_->begun[w].store(0);
-    shared_->acknowledged[w].store(0);
-  }
+  shared_->StartDatabase();
 }
 
 uint64_t Test::Acknowledged() const {

@@ -1,5 +1,6 @@
 // Tests that a disk that loses power, and a scratch device over one, are made of the files that
-// they were given open, and not of what another user has put under their names since.
+// they were given open, and not of what another user has put under their names since; and what a
+// power cut leaves that tears no write.
 #include "device/machine/fault_disk.h"
 
 #include <fcntl.h>
@@ -81,6 +82,29 @@ TEST_F(FaultDiskTest, ItsImageIsTheOpenFileWhateverHasTheName) {
   }
   EXPECT_EQ(TextOf(dir_ + "/theirs/disk"), kPrecious);
   EXPECT_EQ(TextOf(dir_ + "/moved").substr(0, 513), std::string(512, 'x') + '\0');
+}
+
+TEST_F(FaultDiskTest, ACutThatTearsNothingKeepsOrLosesEachWriteAsAWhole) {
+  constexpr size_t kWrite = 4096;
+  {
+    const auto disk = FaultDisk::Start(image_, kBytes, dir_ + "/mount", mount_);
+    const int fd = disk->Open(O_RDWR);
+    const std::string bytes(kWrite, 'x');
+    for (uint64_t at = 0; at < kBytes; at += kWrite) {
+      EXPECT_EQ(::pwrite(fd, bytes.data(), kWrite, static_cast<off_t>(at)),
+                static_cast<ssize_t>(kWrite));
+    }
+    disk->Cut(7, 50, false);
+    ::close(fd);
+  }
+  const std::string image = TextOf(dir_ + "/image");
+  ASSERT_EQ(image.size(), kBytes);
+  int kept = 0;
+  for (uint64_t at = 0; at < kBytes; at += kWrite) {
+    kept += image[at] == 'x' ? 1 : 0;
+    EXPECT_EQ(image.substr(at, kWrite), std::string(kWrite, image[at])) << at;
+  }
+  EXPECT_NEAR(kept, static_cast<int>(kBytes / kWrite) / 2, 50);
 }
 
 TEST_F(FaultDiskTest, WhatHasTheNameOfItsMountPointIsNotOpenedInItsPlace) {
