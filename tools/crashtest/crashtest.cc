@@ -492,6 +492,7 @@ CrashtestResult Test::Run() {
     progress.Say(fmt::format("crash {} of {}, commits: {}", i, rounds, gone_ + Acknowledged()));
   }
   result_.stopped = Stops();
+  FailIfNothingWasTested(options_, &result_);
   result_.commits_acknowledged = gone_ + Acknowledged();
   if (!result_.failures.empty()) directory.Keep();
   return result_;

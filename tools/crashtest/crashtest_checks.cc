@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 
 #include "device/error.h"
@@ -9,6 +10,7 @@
 #include "device/machine/scratch.h"
 #include "engines/registry.h"
 #include "tools/crashtest/crash_process.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 
@@ -52,6 +54,22 @@ uint64_t PromisedAgeMs(const CrashtestOptions& options) {
   const EngineOptions& engine = options.run.engine;
   if (engine.durability != Durability::kLazy) return 0;
   return 2 * uint64_t{engine.lazy_interval_ms} + kSlackMs;
+}
+
+void FailIfNothingWasTested(const CrashtestOptions& options, CrashtestResult* result) {
+  if (result->stopped || !result->failures.empty()) return;
+  const auto errors = static_cast<uint64_t>(options.disk_errors);
+  const uint64_t cuts = errors + static_cast<uint64_t>(options.power_cuts + options.disk_cuts);
+  if (cuts > 0 && result->file_systems_lost >= cuts) {
+    result->failures.push_back(
+        fmt::format("none of {} left a file system that can be mounted, which tests nothing",
+                    Counted(cuts, "crash", "crashes")));
+  } else if (errors > 0 && result->disk_errors == 0) {
+    result->failures.push_back(
+        fmt::format("the disk refused no write in {} of disk errors, which tests nothing; give "
+                    "more --disk-errors",
+                    Counted(errors, "round")));
+  }
 }
 
 }  // namespace testbed

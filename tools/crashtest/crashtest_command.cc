@@ -42,7 +42,7 @@ int Crashtest(const CrashtestOptions& options) {
       "created ({} begun anew), and {} more in recovery\n",
       result.in_checkpoint, result.in_close, result.in_creation, result.not_created,
       result.in_recovery);
-  if (result.disk_errors > 0) {
+  if (options.disk_errors > 0) {
     fmt::print(
         "{} the disk refused writes: {} a client was told, {} the process ended, {} neither\n",
         Counted(result.disk_errors, "time"), Counted(result.errors_told, "time"),
