@@ -1,10 +1,12 @@
 // An engine for tests of `testbed crashtest` itself, and the options of such a test. The engine
-// keeps no rows and has no files, so a round on it shows what the crash test does with errors that
-// the test makes.
+// keeps no rows, and its only file is empty, so a round on it shows what the crash test does with
+// errors that the test makes.
 #ifndef TESTBED_TESTS_CRASH_ENGINE_WITHOUT_ROWS_H_
 #define TESTBED_TESTS_CRASH_ENGINE_WITHOUT_ROWS_H_
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,30 +21,34 @@
 
 namespace testbed {
 
-// Calls a function for each commit.
+// Calls a function for each commit, and one for each point read.
 class SessionWithoutRows : public Session {
  public:
-  explicit SessionWithoutRows(std::function<void()> commit) : commit_(std::move(commit)) {}
+  SessionWithoutRows(std::function<void()> commit, std::function<void()> get)
+      : commit_(std::move(commit)), get_(std::move(get)) {}
   void Begin() override {}
   void Commit() override { commit_(); }
   void Rollback() override {}
-  bool Get(TableId, std::string_view, std::string_view*) override { return false; }
+  bool Get(TableId, std::string_view, std::string_view*) override {
+    get_();
+    return false;
+  }
   void Put(TableId, std::string_view, std::string_view) override {}
   void Erase(TableId, std::string_view) override {}
   std::unique_ptr<Cursor> NewCursor(TableId) override { return nullptr; }
 
  private:
-  std::function<void()> commit_;
+  std::function<void()> commit_, get_;
 };
 
 class EngineWithoutRows : public Engine {
  public:
-  EngineWithoutRows(std::string name, std::function<void()> commit)
-      : name_(std::move(name)), commit_(std::move(commit)) {}
+  EngineWithoutRows(std::string name, std::function<void()> commit, std::function<void()> get)
+      : name_(std::move(name)), commit_(std::move(commit)), get_(std::move(get)) {}
   std::string name() const override { return name_; }
   TableId OpenTable(const std::string&) override { return 0; }
   std::unique_ptr<Session> NewSession() override {
-    return std::make_unique<SessionWithoutRows>(commit_);
+    return std::make_unique<SessionWithoutRows>(commit_, get_);
   }
   void Flush() override {}
   void Checkpoint() override {}
@@ -53,7 +59,7 @@ class EngineWithoutRows : public Engine {
 
  private:
   const std::string name_;
-  const std::function<void()> commit_;
+  const std::function<void()> commit_, get_;
 };
 
 // Returns what the crash test asks of such an engine, without its opening.
@@ -63,24 +69,27 @@ inline EngineInfo InfoWithoutRows(const std::string& name) {
   info.summary = "keeps nothing, for a test";
   info.version = "1";
   info.capabilities.io_modes = {IoMode::kBuffered};
-  info.capabilities.durabilities = {Durability::kSync};
+  info.capabilities.durabilities = {Durability::kSync, Durability::kLazy};
   info.capabilities.compressions = {"none"};
   info.capabilities.max_key_size = info.capabilities.max_value_size = SIZE_MAX;
   info.recognises = [](const std::string&) { return false; };
   return info;
 }
 
-// Registers such an engine. Its opening calls `open`, and each commit calls `commit`. The engine
-// finds its database when `is_there` says so.
+// Registers such an engine. Its opening calls `open`, each commit calls `commit`, and each point
+// read calls `get`. The clients of a crash test read nothing; its verifier does.
 inline void AddEngineWithoutRows(
     const std::string& name, std::function<void()> open, std::function<void()> commit,
-    std::function<bool()> is_there = [] { return false; }) {
+    std::function<void()> get = [] {}) {
   EngineInfo info = InfoWithoutRows(name);
-  info.recognises = [is_there = std::move(is_there)](const std::string&) { return is_there(); };
-  info.open = [name, open = std::move(open), commit = std::move(commit)](const std::string&,
-                                                                         const EngineOptions&) {
+  // OpenEngine opens an existing database only when the engine recognises it.
+  const std::string made = "/" + name + ".made";
+  info.recognises = [made](const std::string& dir) { return std::filesystem::exists(dir + made); };
+  info.open = [name, made, open = std::move(open), commit = std::move(commit),
+               get = std::move(get)](const std::string& dir, const EngineOptions&) {
     open();
-    return std::make_unique<EngineWithoutRows>(name, commit);
+    const std::ofstream file(dir + made);
+    return std::make_unique<EngineWithoutRows>(name, commit, get);
   };
   AddEngine(info);
 }

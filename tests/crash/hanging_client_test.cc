@@ -1,7 +1,9 @@
 // Tests that `testbed crashtest` tells of a client that hangs in a commit, which the crash would
-// hide, and of a recovery that hangs, for which it would wait for ever.
+// hide, of a recovery that hangs, for which it would wait for ever, and of one that ends the process
+// as if all was well before it has compared a row.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -41,14 +43,15 @@ void HangInLaterOpenings() {
 void Rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 // Makes one kill of the engine, with one client, and returns the sentences of its failures.
-std::vector<std::string> FailuresOf(const std::string& engine, uint64_t seed) {
+std::vector<std::string> FailuresOf(const std::string& engine, uint64_t seed,
+                                    uint32_t verify_wait_ms = 200) {
   const OwnDir dir("hanging_client_test");
   hung_once = dir.path() + ".opened";
   CrashtestOptions options = ShortCrashtest(engine, {"--dir", dir.path()});
   options.kills = 1;
   options.least_commits = kCommits;
   options.commits_wait_ms = 300;
-  options.verify_wait_ms = 200;
+  options.verify_wait_ms = verify_wait_ms;
   options.run.data.seed = seed;
   std::vector<std::string> failures = RunCrashtest(options).failures;
   std::filesystem::remove(hung_once);
@@ -62,10 +65,16 @@ TEST(HangingClientTest, FailsTheRoundBeforeACleanClose) {
 }
 
 TEST(HangingClientTest, AHangingRecoveryFailsTheRound) {
-  AddEngineWithoutRows("not-recovering", HangInLaterOpenings, Rest,
-                       [] { return std::filesystem::exists(hung_once); });
+  AddEngineWithoutRows("not-recovering", HangInLaterOpenings, Rest);
   EXPECT_THAT(FailuresOf("not-recovering", SeedOfFirstCrash(50)),
               ElementsAre(HasSubstr("recovery did not end within 200 ms")));
+}
+
+// A library may end the process by itself.
+TEST(HangingClientTest, ARecoveryThatEndsBeforeItHasComparedFailsTheRound) {
+  AddEngineWithoutRows("ending", [] {}, Rest, [] { ::_exit(0); });
+  EXPECT_THAT(FailuresOf("ending", SeedOfFirstCrash(50), 600000),
+              ElementsAre(HasSubstr("recovery ended by itself with exit code 0")));
 }
 
 }  // namespace

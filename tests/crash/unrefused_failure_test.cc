@@ -25,7 +25,7 @@ void CommitForAWhile() {
 TEST(UnrefusedFailureTest, IsAFailureOfTheEngine) {
   std::string why;
   if (!ScratchDevice::Available(&why) || !FaultDisk::Available(&why)) GTEST_SKIP() << why;
-  // It has no files, so there is no write which the disk could refuse.
+  // Its only file is empty, so there is no write which the disk could refuse.
   AddEngineWithoutRows("brittle", [] {}, CommitForAWhile);
   CrashtestOptions options = ShortCrashtest("brittle", {"--scratch", "64M"});
   options.kills = 0;
