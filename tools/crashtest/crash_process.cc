@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -64,6 +65,7 @@ void CrashShared::StartRound() {
   for (auto* flag : {&ready, &stop, &closing, &closed, &writer_failed, &refused}) {
     flag->store(false);
   }
+  for (auto& commits : checkpointed) commits.store(0);
   rows = unacknowledged = 0;
 }
 
@@ -71,6 +73,16 @@ void CrashShared::StartDatabase() {
   for (int w = 0; w < kMaxWriters; ++w) {
     begun[w].store(0);
     acknowledged[w].store(0);
+  }
+}
+
+void CrashShared::NoteCheckpoint(const std::vector<uint64_t>& commits) {
+  for (size_t w = 0; w < commits.size(); ++w) checkpointed[w].store(commits[w]);
+}
+
+void CrashShared::AddCheckpointed(std::vector<uint64_t>* promised) const {
+  for (size_t w = 0; w < promised->size(); ++w) {
+    (*promised)[w] = std::max((*promised)[w], checkpointed[w].load());
   }
 }
 
@@ -150,7 +162,9 @@ void CrashProcess::CheckpointThread(Engine& engine) {
     {
       Timed timed(&shared_->checkpoint_us);
       shared_->checkpoints.fetch_add(1);
+      const std::vector<uint64_t> before = shared_->Acknowledged(options_.writers);
       i % 4 == 1 ? engine.Flush() : i % 8 == 3 ? engine.Settle() : engine.Checkpoint();
+      if (i % 4 != 1) shared_->NoteCheckpoint(before);  // a flush makes nothing durable
     }
     CrashSleep(1);
   }

@@ -38,6 +38,9 @@ struct CrashShared {
   // The last transaction of each client that was begun and that was acknowledged. Transactions are
   // numbered from 1. Only one transaction of a client can be in flight.
   std::atomic<uint64_t> begun[kMaxWriters], acknowledged[kMaxWriters];
+  // The acknowledged transactions of each client at the beginning of the last checkpoint of the
+  // round that has returned, which has made them durable (Engine::Checkpoint).
+  std::atomic<uint64_t> checkpointed[kMaxWriters];
   std::atomic<bool> ready, stop, closing, closed, opened;
   std::atomic<bool> power_is_cut;     // errors from now on are caused by the test itself
   std::atomic<bool> writer_failed;    // a client failed; `failure` tells the error
@@ -58,6 +61,10 @@ struct CrashShared {
   void StartRound();
   // Prepares a new database, in which no client has begun a transaction.
   void StartDatabase();
+  // Takes note that a checkpoint has returned, before which these transactions were acknowledged.
+  void NoteCheckpoint(const std::vector<uint64_t>& commits);
+  // Raises the promised transactions of the clients to those that a checkpoint has made durable.
+  void AddCheckpointed(std::vector<uint64_t>* promised) const;
   // Lowers the acknowledged transactions of the clients to those that a crash may not lose.
   void PromiseOnly(const std::vector<uint64_t>& commits);
 };

@@ -199,9 +199,10 @@ std::string Test::CrashNow(Crash crash, pid_t child, CrashCause before) {
 // Crashes the clients, and lowers their acknowledged transactions to those that the engine has
 // promised. After a simulated power cut the program runs on for a moment, in which a sync can
 // return success for a journal transaction that was thrown away; so what is created or acknowledged
-// after the cut may be lost. Lazy commits are promised once they are older than PromisedAgeMs. Of a
-// client's younger commits the first few may be found, without a gap, since they reached the log in
-// order. A close that was completed promises all commits.
+// after the cut may be lost. Lazy commits are promised once they are older than PromisedAgeMs, and
+// by a checkpoint that has begun after them and returned. Of a client's younger commits the first
+// few may be found, without a gap, since they reached the log in order. A close that was completed
+// promises all commits.
 std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   std::vector<uint64_t> promised = AcknowledgedByWriter();
   const bool lazy = options_.run.engine.durability == Durability::kLazy;
@@ -212,6 +213,7 @@ std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   const std::string hung = AwaitPlace(place, writer);
   const bool closed = shared_->closed.load();
   if (!lazy || closed) promised = AcknowledgedByWriter();
+  shared_->AddCheckpointed(&promised);
   const bool created = shared_->ready.load();
   const std::string wrong = CrashNow(crash, writer);
   if (crash != Crash::kKill) shared_->ready.store(created);
@@ -256,6 +258,7 @@ std::string Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
   const bool refused = RefuseWrites(writer);
   const bool told = shared_->writer_failed.load();
   if (!lazy || shared_->closed.load()) promised = AcknowledgedByWriter();
+  shared_->AddCheckpointed(&promised);
   const bool ended = HasEnded(writer);
   // A file system that a failed write has shut down can only be mounted again.
   const bool ended_fs = ::access(dir_.c_str(), W_OK) != 0;

@@ -17,7 +17,8 @@
 // must find every row of every table and index as the acknowledged transactions left it. The single
 // transaction of a client that was in flight may have happened as a whole, or not at all. With lazy
 // commits, the transactions must be found that had the age of PromisedAgeMs (crashtest_checks.h) at
-// the crash; of a client's younger transactions any number may be lost, but only from the end.
+// the crash, and those before the last checkpoint; of a client's younger transactions any number
+// may be lost, but only from the end.
 //
 // docs/crash-testing.md tells which bugs this finds and which it cannot see.
 #ifndef TESTBED_TOOLS_CRASHTEST_CRASHTEST_H_
