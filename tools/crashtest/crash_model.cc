@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 #include "workloads/random.h"
 
@@ -10,6 +11,7 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kLongestValue = 100 << 10;
+constexpr uint64_t kJunkAhead = 1000000;  // transactions between a key of the queue and its junk
 
 uint64_t Hash(int client, uint64_t write) {
   return Mix64(write * 64 + static_cast<uint64_t>(client) + 1);
@@ -51,7 +53,9 @@ void CrashValue(const RowVersion& version, std::string* value) {
 
 ClientModel::ClientModel(int client, uint32_t rows_per_transaction)
     : client_(client), rows_(rows_per_transaction) {
-  for (auto& slots : written_) slots.assign(kSlots, 0);
+  for (auto* of_tables : {&written_, &before_}) {
+    for (auto& slots : *of_tables) slots.assign(kSlots, 0);
+  }
 }
 
 std::string ClientModel::SlotKey(uint32_t slot) const {
@@ -66,9 +70,9 @@ std::string ClientModel::QueueKey(uint64_t n) const {
   return fmt::format("{:02d}-{:012d}", client_, n);
 }
 
-std::string ClientModel::IndexKey(size_t table, uint32_t slot) const {
+std::string ClientModel::IndexKey(size_t table, uint32_t slot, uint64_t write) const {
   std::string value, key;
-  CrashValue({client_, written_[table][slot]}, &value);
+  CrashValue({client_, write}, &value);
   const auto index = table == 0 ? CrashTable::kLeftIndex : CrashTable::kRightIndex;
   for (const IndexPart& part : CrashIndexParts(index))
     key += value.substr(part.offset, part.length);
@@ -85,11 +89,12 @@ void ClientModel::WriteSlot(size_t table, uint32_t slot, uint64_t write, bool er
   uint64_t& now = written_[table][slot];
   const auto rows = table == 0 ? CrashTable::kLeft : CrashTable::kRight;
   const auto index = table == 0 ? CrashTable::kLeftIndex : CrashTable::kRightIndex;
-  if (make && now != 0) Add(index, true, IndexKey(table, slot), {});
+  if (make && now != 0) Add(index, true, IndexKey(table, slot, now), {});
+  if (now != 0) before_[table][slot] = now;
   now = erase ? 0 : write;
   if (!make) return;
   Add(rows, erase, SlotKey(slot), {client_, now});
-  if (!erase) Add(index, false, IndexKey(table, slot), {.index = true});
+  if (!erase) Add(index, false, IndexKey(table, slot, now), {.index = true});
 }
 
 void ClientModel::Step(bool make) {
@@ -126,7 +131,7 @@ std::vector<CrashWrite> ClientModel::Junk() const {
     const auto table = i % 2 == 0 ? CrashTable::kLeft : CrashTable::kRight;
     writes.push_back({table, i == 3, SlotKey(slot), std::string(50 * (i + 1), 'j')});
   }
-  writes.push_back({CrashTable::kQueue, false, QueueKey(transactions_ + 1000000), "junk"});
+  writes.push_back({CrashTable::kQueue, false, QueueKey(transactions_ + kJunkAhead), "junk"});
   return writes;
 }
 
@@ -149,7 +154,8 @@ void ClientModel::AddRows(CrashTable table, std::map<std::string, RowVersion>* r
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
     const uint64_t write = written_[of][slot];
     if (write == 0) continue;
-    rows->emplace(index ? IndexKey(of, slot) : SlotKey(slot), RowVersion{client_, write, index});
+    rows->emplace(index ? IndexKey(of, slot, write) : SlotKey(slot),
+                  RowVersion{client_, write, index});
   }
 }
 
@@ -158,11 +164,20 @@ void ClientModel::AddAbsent(CrashTable table, std::vector<std::string>* keys) co
     for (uint64_t n = 1; n < 20; ++n) {
       if (transactions_ >= kQueued + n) keys->push_back(QueueKey(transactions_ - kQueued - n + 1));
       keys->push_back(QueueKey(transactions_ + n));
+      if (transactions_ + 1 >= n) keys->push_back(QueueKey(transactions_ + 1 - n + kJunkAhead));
     }
   }
-  if (table != CrashTable::kLeft && table != CrashTable::kRight) return;
+  if (table == CrashTable::kQueue || table == CrashTable::kLast) return;
+  const size_t of = table == CrashTable::kLeft || table == CrashTable::kLeftIndex ? 0 : 1;
   for (uint32_t slot = 0; slot < kSlots; ++slot) {
-    if (written_[table == CrashTable::kLeft ? 0 : 1][slot] == 0) keys->push_back(SlotKey(slot));
+    const uint64_t now = written_[of][slot], before = before_[of][slot];
+    if (!IsCrashIndex(table)) {
+      if (now == 0) keys->push_back(SlotKey(slot));
+    } else if (before != 0) {
+      std::string key = IndexKey(of, slot, before);
+      // A value may begin as the one that it replaced.
+      if (now == 0 || key != IndexKey(of, slot, now)) keys->push_back(std::move(key));
+    }
   }
 }
 

@@ -67,7 +67,9 @@ class ClientModel {
 
   // Adds the rows that the table holds after transaction transactions().
   void AddRows(CrashTable table, std::map<std::string, RowVersion>* rows) const;
-  // Adds keys that the table does not hold, but has held or could hold.
+  // Adds keys that the table does not hold, but has held or could hold: of `left` and `right` all;
+  // of an index, for each row, the entry before the present one; of `queue` those that were erased,
+  // and rolled back (Junk), last.
   void AddAbsent(CrashTable table, std::vector<std::string>* keys) const;
 
  private:
@@ -79,12 +81,14 @@ class ClientModel {
   void Add(CrashTable table, bool erase, std::string key, const RowVersion& version);
   std::string SlotKey(uint32_t slot) const;
   std::string QueueKey(uint64_t n) const;
-  std::string IndexKey(size_t table, uint32_t slot) const;
+  // Returns the key of a row's entry in the index of `table` after the row's write `write`.
+  std::string IndexKey(size_t table, uint32_t slot, uint64_t write) const;
 
   const int client_;
   const uint32_t rows_;
   uint64_t transactions_ = 0;
   std::array<std::vector<uint64_t>, 2> written_;  // last write by slot; 0: the row does not exist
+  std::array<std::vector<uint64_t>, 2> before_;   // write by slot that the last one replaced; or 0
   std::vector<CrashWrite> writes_;
 };
 
