@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Does `testbed crashtest` find bugs? Plants each of tests/crash/planted/*.patch in a copy of the tree,
 # builds it, runs crashtest as the patch says (at most 200 rounds), and prints a table: the bug, the
-# engine, the kind of crash, and the round that found it.
+# engine, the kind of crash, and the round that found it. The unchanged program must then pass as many
+# rounds, and at least 10: what fails without the bug as well was not found by it.
 #
 #   tools/crashtest/planted_bugs.sh                   all of them
 #   tools/crashtest/planted_bugs.sh NAME...           these only
@@ -21,6 +22,7 @@ work=${TESTBED_PLANTED_DIR:-$build_dir/planted}
 [[ $work == /* ]] || work=$PWD/$work
 tree=$work/tree
 run=$work/run
+unchanged=$tree/build/release/testbed-unchanged
 
 # Copies the tree as it is, with changes that are not committed. The copies get the current time (tar -m):
 # otherwise an object file that a killed call compiled with a planted bug would count as newer than its clean
@@ -41,11 +43,21 @@ build_tree() { # NAME
   } >"$log" 2>&1 || die "$1 does not build; see $log"
 }
 
+run_crashtest() { # PROGRAM LOG WORD...
+  local program=$1 log=$2 code=0
+  shift 2
+  empty_own_folder "$run" || die "$run cannot be emptied"
+  (cd -- "$run" && timeout 1800 "$program" crashtest "$@" --quiet) >"$log" 2>&1 || code=$?
+  # crashtest keeps a database in which it found a failure, which is of no use here.
+  empty_own_folder "$run" || true
+  return "$code"
+}
+
 row() { printf '| %-30s | %-7s | %-8s | %s |\n' "$@"; }
 
-# Prints a bug's line; returns 1 when it was not found.
+# Prints a bug's line; returns 1 when it was not found, or when the unchanged program fails as well.
 try_bug() { # NAME
-  local name=$1 words engine crash=kill out code=0 found
+  local name=$1 words engine crash=kill code=0 round rounds
   words=$(sed -n 's/^crashtest: //p' "$patches/$name.patch")
   engine=${words#*--engine }
   engine=${engine%% *}
@@ -56,16 +68,23 @@ try_bug() { # NAME
   fi
   git -C "$tree" apply "$patches/$name.patch" || die "$name.patch does not apply"
   build_tree "$name"
-  out=$work/$name.log
-  # crashtest keeps a database in which it found a failure, which is of no use here.
-  empty_own_folder "$run" || die "$run cannot be emptied"
   # shellcheck disable=SC2086
-  (cd -- "$run" && timeout 1800 "$tree/build/release/testbed" crashtest $words --quiet) >"$out" 2>&1 || code=$?
-  empty_own_folder "$run" || true
+  run_crashtest "$tree/build/release/testbed" "$work/$name.log" $words || code=$?
   git -C "$tree" apply --reverse "$patches/$name.patch"
-  found=$(sed -n 's/^FAILED round \([0-9]*\).*/round \1/p' "$out")
-  row "$name" "$engine" "$crash" "${found:-NOT FOUND (exit code $code)}"
-  [[ -n $found ]]
+  round=$(sed -n 's/^FAILED round \([0-9]*\).*/\1/p' "$work/$name.log")
+  if [[ -z $round ]]; then
+    row "$name" "$engine" "$crash" "NOT FOUND (exit code $code)"
+    return 1
+  fi
+  rounds=$((round > 10 ? round : 10))
+  code=0
+  # shellcheck disable=SC2086
+  run_crashtest "$unchanged" "$work/$name.unchanged.log" ${words/ 200 / $rounds } || code=$?
+  if ((code != 0)); then
+    row "$name" "$engine" "$crash" "NOT FOUND: without the bug, too, $rounds rounds fail (exit code $code)"
+    return 1
+  fi
+  row "$name" "$engine" "$crash" "round $round"
 }
 
 main() {
@@ -90,6 +109,7 @@ main() {
   own_folder "$tree" "$build_dir/planted/tree" && own_folder "$run" "$build_dir/planted/run" || exit
   copy_tree
   build_tree unchanged
+  cp -- "$tree/build/release/testbed" "$unchanged"
   row bug engine crash found
   row --- --- --- ---
   for name in "${names[@]}"; do try_bug "$name" || bad=1; done
