@@ -17,6 +17,7 @@
 #include "device/file/file.h"
 #include "device/file/file_faults.h"
 #include "device/os/dir_lock.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tools/database/database_dir.h"
 
 namespace testbed {
@@ -132,6 +133,27 @@ TEST_F(DatabaseFilesTest, ADatabaseIsNotLoadedAnyMoreBeforeItsFilesGo) {
   FileFaults::Set(0, UINT64_MAX, ENOSPC);
   EXPECT_THAT(RemoveDatabase(dir_, dir_), IsEmpty());
   FileFaults::Clear();
+  EXPECT_TRUE(fs::is_empty(dir_));
+}
+
+// Without the record, nothing would show that the files which are left are testbed's.
+TEST_F(DatabaseFilesTest, ARemovalThatFailsHalfwayLeavesTheRecord) {
+  WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
+  fs::create_directories(dir_ + "/db");
+  for (const char* file : {"/db/btree.data", "/db/btree.doublewrite"}) {
+    std::ofstream(dir_ + file) << "x";
+  }
+  {
+    FailingDisk disk(dir_);
+    disk.Fail({DiskCall::kUnlink, 1});
+    EXPECT_THROW(RemoveDatabase(dir_, dir_), Error);
+    EXPECT_EQ(disk.failed(), 1u);
+  }
+  EXPECT_NE(fs::exists(dir_ + "/db/btree.data"), fs::exists(dir_ + "/db/btree.doublewrite"));
+  const std::optional<nlohmann::json> record = ReadRecord(dir_);
+  ASSERT_TRUE(record);
+  EXPECT_FALSE(record->value("loaded", true));
+  EXPECT_THAT(RemoveDatabase(dir_, dir_), IsEmpty());
   EXPECT_TRUE(fs::is_empty(dir_));
 }
 
