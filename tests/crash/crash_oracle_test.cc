@@ -103,8 +103,8 @@ TEST_F(CrashOracleTest, EachDifferenceIsFound) {
   }
 }
 
-// A scan may miss what a point read finds, such as an entry whose erasure was lost in one of several
-// places.
+// A scan may miss what a point read finds, such as an entry whose erasure was lost in one of
+// several places.
 TEST_F(CrashOracleTest, KeysThatWereErasedOrRolledBackAreReadInEachTable) {
   for (const CrashTable table : {CrashTable::kLeft, CrashTable::kRight, CrashTable::kQueue,
                                  CrashTable::kLeftIndex, CrashTable::kRightIndex}) {

@@ -1,6 +1,6 @@
 // Tests that `testbed crashtest` tells of a client that hangs in a commit, which the crash would
-// hide, of a recovery that hangs, for which it would wait for ever, and of one that ends the process
-// as if all was well before it has compared a row.
+// hide, of a recovery that hangs, for which it would wait for ever, and of one that ends the
+// process as if all was well before it has compared a row.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

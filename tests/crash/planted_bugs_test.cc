@@ -1,6 +1,6 @@
 // Tests that the patches of tools/crashtest/planted_bugs.sh (tests/crash/planted/*.patch) are all
-// there and still apply. A change of an engine that moves the lines of a patch must change the patch
-// as well; otherwise the bug would not be tried any more.
+// there and still apply. A change of an engine that moves the lines of a patch must change the
+// patch as well; otherwise the bug would not be tried any more.
 #include <gtest/gtest.h>
 
 #include <algorithm>

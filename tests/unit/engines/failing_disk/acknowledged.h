@@ -6,7 +6,8 @@
 //
 //   auto [lost, halves] = known.Lost(&database);
 //
-// The value of each row begins with the number of its commit.
+// The value of each row begins with the number of its commit, and later commits have greater
+// numbers.
 #ifndef TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_ACKNOWLEDGED_H_
 #define TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_ACKNOWLEDGED_H_
 
@@ -24,11 +25,17 @@ class Acknowledged {
  public:
   void Clear() { *this = {}; }
   void Begin(int number, const std::map<std::string, FaultRow>& rows) {
-    for (const auto& [key, value] : rows) rows_[key].doubtful.insert(value);
+    for (const auto& [key, value] : rows) {
+      rows_[key].doubtful.insert(value);
+      if (!value) rows_[key].erased_by = number;
+    }
     doubtful_[number] = rows;
   }
   void End(int number) {
-    for (const auto& [key, value] : doubtful_[number]) rows_[key] = {value, {}};
+    for (const auto& [key, value] : doubtful_[number]) {
+      rows_[key].value = value;
+      rows_[key].doubtful.clear();
+    }
     doubtful_.erase(number);
   }
   size_t rows() const { return rows_.size(); }
@@ -52,16 +59,18 @@ class Acknowledged {
   struct Row {
     FaultRow value;
     std::set<FaultRow> doubtful;
+    int erased_by = 0;  // the last commit that erased the row, acknowledged or not
   };
-  // Returns whether some rows of the commit were written, while others are older than it.
-  static bool IsHalf(int number, const std::map<std::string, FaultRow>& rows,
-                     const std::map<std::string, FaultRow>& found) {
+  // Returns whether some rows of the commit were written, while others are older than it: they have
+  // an older value, or do not exist though nobody has erased them since.
+  bool IsHalf(int number, const std::map<std::string, FaultRow>& rows,
+              const std::map<std::string, FaultRow>& found) const {
     bool some = false, older = false;
     for (const auto& [key, value] : rows) {
       const FaultRow& now = found.at(key);
-      if (!value || !now) return false;  // an erased row does not tell which commit erased it
-      some = some || now == value;
-      older = older || std::stoi(*now) < number;
+      some = some || (value && now == value);
+      older = older ||
+              (now ? std::stoi(*now) < number : value && rows_.at(key).erased_by < number);
     }
     return some && older;
   }
