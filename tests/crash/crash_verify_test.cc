@@ -1,5 +1,6 @@
 // Tests that the verifier of `testbed crashtest` can fail: it must miss each acknowledged commit,
-// refuse one that nobody began, and tell what the engine's own check has found.
+// refuse one that nobody began, and tell what the engine's own check has found. And that it leaves
+// some databases to a further recovery.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,10 +18,13 @@
 #include "tests/crash/engine_without_rows.h"
 #include "tests/own_dir.h"
 #include "tests/unit/workloads/lying_engine.h"
+#include "tools/crashtest/crash_kind.h"
 #include "tools/crashtest/crash_model.h"
 #include "tools/crashtest/crash_oracle.h"
 #include "tools/crashtest/crash_process.h"
 #include "tools/crashtest/crashtest.h"
+#include "tools/options.h"
+#include "workloads/random.h"
 
 namespace testbed {
 namespace {
@@ -101,6 +105,28 @@ TEST_F(CrashVerifyTest, ARowThatIsLostIsFound) {
   }
   EXPECT_THAT(Wrong(5, 5),
               HasSubstr("a point read does not find it; transaction 1 of client 0 wrote it"));
+}
+
+// Kills come first, and a power cut may not take what a check has found.
+TEST(CrashVerifyRoundsTest, ACheckLeavesADatabaseOpenOnlyBeforeAnotherKill) {
+  for (const int cuts : {0, 5}) {
+    SCOPED_TRACE(cuts);
+    CrashtestOptions options;
+    options.kills = 40;
+    options.power_cuts = cuts;
+    Random random(1);
+    int closed = 0;
+    for (int round = 1; round < options.kills; ++round) {
+      closed += ClosesAfterCheck(options, round, &random) ? 1 : 0;
+    }
+    EXPECT_GT(closed, 5);
+    EXPECT_LT(closed, 34);
+    for (int round = options.kills; round <= options.kills + cuts; ++round) {
+      for (int draw = 0; draw < 10; ++draw) {
+        EXPECT_TRUE(ClosesAfterCheck(options, round, &random)) << round;
+      }
+    }
+  }
 }
 
 constexpr char kOfFaultTeller[] = "/fault_teller";

@@ -23,6 +23,10 @@ Crash CrashOf(const CrashtestOptions& options, int round) {
   return round < options.power_cuts + options.disk_cuts ? Crash::kDiskCut : Crash::kDiskError;
 }
 
+bool ClosesAfterCheck(const CrashtestOptions& options, int round, Random* random) {
+  return round >= options.kills || random->Below(2) == 0;
+}
+
 CrashPlace AnyPlace(Random* random) {
   const uint64_t at = random->Below(100);
   if (at < 50) return CrashPlace::kWriting;

@@ -20,6 +20,12 @@ std::string Describe(Crash crash, CrashPlace place);
 // cuts, the power cuts of the disk, and the disk errors.
 Crash CrashOf(const CrashtestOptions& options, int round);
 
+// Draws whether the check of a round, which is counted from 1, closes the database. A database that
+// is not closed after its recovery must recover once more, which the check leaves to half of the
+// rounds that another kill follows. Before a power cut the database is always closed: a commit that
+// the check counts as found must be durable.
+bool ClosesAfterCheck(const CrashtestOptions& options, int round, Random* random);
+
 // Draws the activity that a crash interrupts.
 CrashPlace AnyPlace(Random* random);
 

@@ -58,7 +58,7 @@ class Test {
   std::string CrashAfterDiskError(CrashPlace place, pid_t writer);
   std::string CrashNow(Crash crash, pid_t child, CrashCause before = CrashCause::kNone);
   std::string CrashRecovery(Crash crash);
-  std::string VerifyRound();
+  std::string VerifyRound(int number);
   void RecoverAndVerify(Crash crash, CrashPlace place, int number);
   bool LostFileSystem();
   std::string Told(const std::string& who, const std::string& wrong) const;
@@ -295,14 +295,10 @@ std::string Test::CrashRecovery(Crash crash) {
 }
 
 // Returns what is wrong with the database that the crash left; an empty string when nothing is.
-std::string Test::VerifyRound() {
+std::string Test::VerifyRound(int number) {
   shared_->failure[0] = '\0';
   shared_->verified.store(false);
-  // A database that is not closed after its recovery must recover once more, which kills alone test
-  // in half of the rounds. With power cuts it is always closed: a commit that the verification
-  // counts as found must be durable.
-  const bool close = options_.kills == 0 || random_.Below(2) == 0 ||
-                     options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0;
+  const bool close = ClosesAfterCheck(options_, number, &random_);
   const std::optional<int> end =
       AwaitEnd(Spawn([this, close] { Process().Verify(close); }), options_.verify_wait_ms);
   if (!end) return fmt::format("recovery did not end within {} ms", options_.verify_wait_ms);
@@ -412,7 +408,7 @@ void Test::RecoverAndVerify(Crash crash, CrashPlace place, int number) {
   if (EndedByStop()) return;
   const bool is_left = !LostFileSystem();
   if (Failed(crash, place, number, Told("an opening ", wrong))) return;
-  if (is_left) Failed(crash, place, number, VerifyRound());
+  if (is_left) Failed(crash, place, number, VerifyRound(number));
 }
 
 // Begins with a new database when the crash has damaged the file system so that it could not be
