@@ -1,6 +1,6 @@
 // Tests that `testbed crashtest` tells of a client that hangs in a commit, which the crash would
-// hide, of a recovery that hangs, for which it would wait for ever, and of one that ends the
-// process as if all was well before it has compared a row.
+// hide, of a recovery or another opening that hangs, for which it would wait for ever, and of a
+// recovery that ends the process as if all was well before it has compared a row.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ void Rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 // Makes one kill of the engine, with one client, and returns the sentences of its failures.
 std::vector<std::string> FailuresOf(const std::string& engine, uint64_t seed,
-                                    uint32_t verify_wait_ms = 200) {
+                                    uint32_t verify_wait_ms = 600000) {
   const OwnDir dir("hanging_client_test");
   hung_once = dir.path() + ".opened";
   CrashtestOptions options = ShortCrashtest(engine, {"--dir", dir.path()});
@@ -66,14 +66,23 @@ TEST(HangingClientTest, FailsTheRoundBeforeACleanClose) {
 
 TEST(HangingClientTest, AHangingRecoveryFailsTheRound) {
   AddEngineWithoutRows("not-recovering", HangInLaterOpenings, Rest);
-  EXPECT_THAT(FailuresOf("not-recovering", SeedOfFirstCrash(50)),
-              ElementsAre(HasSubstr("recovery did not end within 200 ms")));
+  EXPECT_THAT(FailuresOf("not-recovering", SeedOfFirstCrash(50), 1000),
+              ElementsAre(HasSubstr("recovery did not end within 1000 ms")));
+}
+
+TEST(HangingClientTest, AHangingOpeningFailsTheRound) {
+  const auto hang = [] {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  };
+  AddEngineWithoutRows("not-opening", hang, Rest);
+  EXPECT_THAT(FailuresOf("not-opening", SeedOfFirstCrash(50), 200),
+              ElementsAre(HasSubstr("its process did not open it within 200 ms")));
 }
 
 // A library may end the process by itself.
 TEST(HangingClientTest, ARecoveryThatEndsBeforeItHasComparedFailsTheRound) {
   AddEngineWithoutRows("ending", [] {}, Rest, [] { ::_exit(0); });
-  EXPECT_THAT(FailuresOf("ending", SeedOfFirstCrash(50), 600000),
+  EXPECT_THAT(FailuresOf("ending", SeedOfFirstCrash(50)),
               ElementsAre(HasSubstr("recovery ended by itself with exit code 0")));
 }
 

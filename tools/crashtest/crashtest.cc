@@ -29,7 +29,7 @@
 namespace testbed {
 namespace {
 
-constexpr uint32_t kLongestWaitMs = 20000;  // maximum wait for openings and closes
+constexpr uint32_t kLongestWaitMs = 20000;  // maximum wait where no option sets one
 // A checkpoint that does not begin may wait for the clients. That is a moment for a crash, too.
 constexpr uint32_t kCheckpointWaitMs = 300;  // maximum wait for the next one to begin
 constexpr double kLongestPartMs = 1000;      // latest moment of a crash in a close or a recovery
@@ -341,11 +341,13 @@ bool Test::FailedWriting(int number) {
 // stop has ended the opening. Throws Error (kUsage) when the engine cannot honour an option.
 void Test::FailedOpening(pid_t writer, int number) {
   ::kill(writer, SIGKILL);
-  const std::string end = "its process " + WrongEnd(AwaitChild(writer), CrashCause::kKill);
+  std::string end = WrongEnd(AwaitChild(writer), CrashCause::kKill);
+  if (end.empty()) end = fmt::format("did not open it within {} ms", options_.verify_wait_ms);
   if (!exists_ && shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
   if (EndedByStop()) return;
   result_.failures.push_back(fmt::format("round {}: the database does not open: {}", number,
-                                         shared_->failure[0] != '\0' ? shared_->failure : end));
+                                         shared_->failure[0] != '\0' ? shared_->failure
+                                                                     : "its process " + end));
 }
 
 // Makes one round: clients write, a crash, and the verification. Returns whether the round counts,
@@ -364,7 +366,9 @@ bool Test::Round(Crash crash, int number) {
     const double opening = static_cast<double>(shared_->open_us.load()) / 1000;
     CrashSleep(random_.Unit() * std::min(kLongestPartMs, 10 + 1.5 * opening));
   } else {
-    if (!Await(writer, [this] { return shared_->ready.load(); })) {
+    // A check that has not closed the database leaves a recovery to this opening.
+    const auto ready = [this] { return shared_->ready.load(); };
+    if (!Await(writer, ready, options_.verify_wait_ms)) {
       FailedOpening(writer, number);
       return true;
     }

@@ -48,7 +48,8 @@ struct CrashtestOptions {
   // is void.
   uint64_t least_commits = 5;
   uint32_t commits_wait_ms = 20000;  // maximum wait for them, and for their end before a close
-  uint32_t verify_wait_ms = 600000;  // maximum wait for the end of a recovery and its check
+  // Maximum wait for the end of a recovery and its check, and for an opening.
+  uint32_t verify_wait_ms = 600000;
 };
 
 struct CrashtestResult {
