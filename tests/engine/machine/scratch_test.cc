@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -284,6 +285,47 @@ TEST_P(ScratchTest, AFaultDiskKeepsWhatWasFlushedAndTearsTheRest) {
     EXPECT_EQ(torn, keep_pct == 50 ? kPages : 0);
     flushed = static_cast<char>(flushed + 2);
   }
+}
+
+// The rounds of disk errors of a crash test rest on it.
+TEST_P(ScratchTest, AFaultDiskRefusesTheWritesToAFileThatItIsToRefuse) {
+  std::string why;
+  if (!FaultDisk::Available(&why)) GTEST_SKIP() << why;
+  constexpr size_t kPage = 4096;
+  ScratchOptions options = Options();
+  options.fault_disk = true;
+  auto scratch = ScratchDevice::Create(options);
+  FileOptions direct;
+  direct.mode = IoMode::kDirect;
+  direct.create = FileOptions::kMayExist;
+  const std::string path = scratch->path() + "/f";
+  const auto file = File::Open(path, direct), other = File::Open(scratch->path() + "/g", direct);
+  AlignedBuffer page(kPage);
+  std::memset(page.data(), 'x', kPage);
+  const auto writes = [&](const std::unique_ptr<File>& to) {
+    try {
+      to->Write(0, page.data(), kPage);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  for (const auto* each : {&file, &other}) {
+    ASSERT_TRUE(writes(*each));
+    (*each)->Sync(true);  // from here on it has a place on the disk
+  }
+  scratch->FailWrites(path, 1, 2);
+  EXPECT_TRUE(writes(other));
+  EXPECT_TRUE(writes(file)) << "the first one is to pass";
+  EXPECT_FALSE(writes(file));
+  EXPECT_TRUE(writes(other));
+  EXPECT_FALSE(writes(file));
+  EXPECT_TRUE(writes(file)) << "two were to fail";
+  EXPECT_EQ(scratch->FailedWrites(), 2u);
+  scratch->FailWrites(path, 0, 1);
+  scratch->FailWrites("", 0, 0);
+  EXPECT_TRUE(writes(file));
+  EXPECT_EQ(scratch->FailedWrites(), 2u);
 }
 
 // With data=journal, ext4 accepts O_DIRECT, and reads and writes through the page cache.
