@@ -48,6 +48,7 @@ enum class DiskCall : uint8_t {
   kMsync,
   kTruncate,
   kAllocate,  // fallocate, including punched holes
+  kCreate,    // an open that makes a file
   kRename,
   kUnlink,
   kClose,

@@ -251,6 +251,7 @@ int OpenCall(int at, const char* path, int flags, unsigned mode) {
   }
   const uint64_t size = SizeOf(path);
   const bool is_new = ::access(path, F_OK) != 0;
+  if (is_new && (flags & O_CREAT) != 0 && model.Fails(DiskCall::kCreate, path)) return -1;
   const int fd = real();
   if (fd < 0) return fd;
   if (is_new) model.Forget(path);  // the inode number may be that of a removed file

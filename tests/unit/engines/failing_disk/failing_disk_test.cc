@@ -550,6 +550,7 @@ std::vector<FaultCase> AllFaults(bool nightly) {
                         {"truncate", DiskCall::kTruncate, EIO},
                         {"allocate_eio", DiskCall::kAllocate, EIO},
                         {"allocate_full", DiskCall::kAllocate, ENOSPC},
+                        {"create_full", DiskCall::kCreate, ENOSPC},
                         {"rename", DiskCall::kRename, EIO},
                         {"unlink", DiskCall::kUnlink, EIO},
                         {"close", DiskCall::kClose, EIO},

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <set>
 #include <string>
 
+#include "device/error.h"
 #include "device/file/file.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tools/output/output_file.h"
@@ -135,6 +137,30 @@ TEST_F(PowerCutTest, NoChangeOfNamesIsThereWithoutThoseBeforeIt) {
     made.insert(int{first} + int{second} + int{third});
   }
   EXPECT_EQ(made, (std::set<int>{0, 1, 2, 3}));
+}
+
+TEST_F(PowerCutTest, ACreationCanFailAndThePowerCanBeCutAtIt) {
+  const auto make = [&](const char* name) {
+    try {
+      File::Open(Disk(name), {.create = FileOptions::kMayExist});
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  AfterCut(1, [&] { EXPECT_TRUE(make("/new")); });
+  std::filesystem::remove(Disk("/new"));
+  FailingDisk disk(Disk());
+  disk.Fail({DiskCall::kCreate, 1, ENOSPC});
+  EXPECT_TRUE(make("/sub/file")) << "which is there";
+  EXPECT_TRUE(make("/first"));
+  EXPECT_FALSE(make("/second"));
+  EXPECT_EQ(disk.failed(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(Disk("/second")));
+  disk.CutAfter(0, 1);
+  EXPECT_FALSE(make("/third"));
+  EXPECT_TRUE(disk.is_cut());
+  EXPECT_FALSE(std::filesystem::exists(Disk("/third")));
 }
 
 TEST_F(PowerCutTest, AFileThatWasReplacedIsTheNewOne) {
