@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -265,17 +264,12 @@ fuse_lowlevel_ops Operations() {
 // Closes the descriptors that the serving process has inherited from its parent, except for the
 // standard streams and `kept`. A file behind such a descriptor may lie on a file system that the
 // parent wants to unmount.
-void CloseOthers(std::array<int, 3> kept) {
-  std::sort(kept.begin(), kept.end());
-  int from = 3;
-  const auto close_to = [&](int to) {
-    if (from <= to) ::close_range(static_cast<unsigned>(from), static_cast<unsigned>(to), 0);
-  };
-  for (const int fd : kept) {
-    close_to(fd - 1);
-    from = std::max(from, fd + 1);
+void CloseOthers(const std::array<int, 3>& kept) {
+  const int last = *std::max_element(kept.begin(), kept.end());
+  for (int fd = 3; fd < last; ++fd) {
+    if (std::count(kept.begin(), kept.end(), fd) == 0) ::close(fd);
   }
-  close_to(INT_MAX);
+  ::closefrom(last + 1);  // also where the kernel has no close_range(2)
 }
 
 // Leaves the parent's mount namespace. The last process of a mount namespace unmounts what is

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +19,7 @@
 
 #include "device/error.h"
 #include "device/machine/scratch.h"
+#include "tests/refused_call.h"
 
 namespace testbed {
 namespace {
@@ -105,6 +108,25 @@ TEST_F(FaultDiskTest, ACutThatTearsNothingKeepsOrLosesEachWriteAsAWhole) {
     EXPECT_EQ(image.substr(at, kWrite), std::string(kWrite, image[at])) << at;
   }
   EXPECT_NEAR(kept, static_cast<int>(kBytes / kWrite) / 2, 50);
+}
+
+// The process that serves the disk would keep its parent's files open, and the parent could not
+// unmount what they lie on. Linux before 5.9 has no close_range(2), and filters of containers
+// refuse it.
+TEST_F(FaultDiskTest, ItsProcessKeepsNoFileOfItsParentWhereTheKernelClosesNoRange) {
+  const int code = ExitCodeWithout(SYS_close_range, ENOSYS, [&] {
+    int low[2], high[2];
+    if (::pipe2(low, O_NONBLOCK) != 0 || ::pipe2(high, O_NONBLOCK) != 0) return 1;
+    constexpr int kBehindAll = 500;  // above the descriptors that the process needs
+    if (::dup2(high[1], kBehindAll) != kBehindAll) return 2;
+    const auto disk = FaultDisk::Start(image_, kBytes, dir_ + "/mount", mount_);
+    for (const int fd : {low[1], high[1], kBehindAll}) ::close(fd);
+    char none;
+    // A pipe that nobody can write to any more has ended.
+    return ::read(low[0], &none, 1) == 0 && ::read(high[0], &none, 1) == 0 ? 0 : 3;
+  });
+  if (code == kCannotRefuse) GTEST_SKIP() << kNoFilters;
+  EXPECT_EQ(code, 0);
 }
 
 TEST_F(FaultDiskTest, WhatHasTheNameOfItsMountPointIsNotOpenedInItsPlace) {
