@@ -2,6 +2,7 @@
 #ifndef TESTBED_TESTS_FEW_THREADS_H_
 #define TESTBED_TESTS_FEW_THREADS_H_
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,6 +52,14 @@ inline std::string WithFewThreads(unsigned most, const std::function<void()>& wo
   ::waitpid(child, &status, 0);
   if (WIFSIGNALED(status)) return "! signal " + std::to_string(WTERMSIG(status));
   return said;
+}
+
+// Returns the number of the lowest descriptor that this process has free. It is higher after a call
+// that has left a descriptor open.
+inline int LowestFreeDescriptor() {
+  const int fd = ::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ::close(fd);
+  return fd;
 }
 
 }  // namespace testbed

@@ -374,7 +374,14 @@ std::unique_ptr<FaultDisk> FaultDisk::Start(int image, uint64_t bytes,
   disk->mount_point_ = mount_point;
   disk->file_ = mount_point + "/" + kDiskName;
   disk->owner_ = ::getpid();
-  disk->server_ = ForkChild();
+  disk->control_ = ends[0];
+  try {
+    disk->server_ = ForkChild();
+  } catch (...) {
+    ::close(image_fd);
+    ::close(ends[1]);
+    throw;
+  }
   if (disk->server_ == 0) {
     CloseOthers({image_fd, mount_point_fd, ends[1]});
     Disk served(image_fd, bytes);
@@ -382,7 +389,6 @@ std::unique_ptr<FaultDisk> FaultDisk::Start(int image, uint64_t bytes,
   }
   ::close(image_fd);
   ::close(ends[1]);
-  disk->control_ = ends[0];
   char here;
   if (::recv(disk->control_, &here, 1, 0) != 1) {
     throw Error(Error::kRun, "the kernel refused to mount a FUSE file system on " + mount_point);

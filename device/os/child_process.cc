@@ -72,6 +72,14 @@ pid_t ForkChild() {
   return 0;
 }
 
+Pipe::Pipe() {
+  if (::pipe2(ends_, O_CLOEXEC) != 0) throw Error::Io("make", "a pipe", errno);
+}
+
+void Pipe::Close(int* end) {
+  if (const int fd = std::exchange(*end, -1); fd >= 0) ::close(fd);
+}
+
 int AwaitChild(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -97,13 +105,12 @@ std::string RunProgram(const std::vector<std::string>& command,
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const std::vector<char*> variables = VariablesWithout(kept_back);
-  int pipe_fds[2];
-  if (::pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error::Io("pipe", command[0], errno);
+  Pipe pipe;
   const pid_t child = ForkChild();
-  if (child == 0) Exec(argv.data(), variables.data(), pipe_fds[1]);
-  ::close(pipe_fds[1]);
-  const std::string output = ReadToEnd(pipe_fds[0]);
-  ::close(pipe_fds[0]);
+  if (child == 0) Exec(argv.data(), variables.data(), pipe.writer());
+  pipe.CloseWriter();
+  const std::string output = ReadToEnd(pipe.reader());
+  pipe.CloseReader();
   const int status = AwaitChild(child);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return output;
   throw Error(Error::kRun, command[0] + " failed: " + LastLine(output));

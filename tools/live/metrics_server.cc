@@ -156,35 +156,28 @@ class Server {
 
 MetricsServer::MetricsServer(const ListenAddress& listen, const std::string& version) {
   if (const std::string why = WhyNot(listen); !why.empty()) RefuseAddress(listen, why);
-  int events[2], answer[2];
-  if (::pipe2(events, O_CLOEXEC) != 0) throw Error::Io("pipe", "", errno);
-  if (::pipe2(answer, O_CLOEXEC) != 0) {
-    ::close(events[0]);
-    ::close(events[1]);
-    throw Error::Io("pipe", "", errno);
-  }
+  Pipe events, answer;
   process_ = ForkChild();
   if (process_ == 0) {
-    ::close(events[1]);
-    ::close(answer[0]);
-    BeTheServer(listen, version, events[0], answer[1]);
+    events.CloseWriter();
+    answer.CloseReader();
+    BeTheServer(listen, version, events.reader(), answer.writer());
   }
-  ::close(events[0]);
-  ::close(answer[1]);
-  to_process_ = events[1];
-  ::fcntl(to_process_, F_SETFL, O_NONBLOCK);
+  events.CloseReader();
+  answer.CloseWriter();
   int port = 0;
-  while (::read(answer[0], &port, sizeof port) < 0 && errno == EINTR) {
+  while (::read(answer.reader(), &port, sizeof port) < 0 && errno == EINTR) {
   }
-  ::close(answer[0]);
   if (port == 0) {
-    ::close(to_process_);
+    events.CloseWriter();
     AwaitChild(process_);
     RefuseAddress(listen, "the server did not start");
   }
   ListenAddress at = listen;
   at.port = static_cast<uint16_t>(port);
   url_ = "http://" + at.Text() + "/metrics";
+  to_process_ = events.TakeWriter();
+  ::fcntl(to_process_, F_SETFL, O_NONBLOCK);
 }
 
 MetricsServer::~MetricsServer() {

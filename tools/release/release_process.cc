@@ -284,23 +284,17 @@ void ExecuteRunProgram(const std::string& program, int from_parent, int to_paren
 
 void CheckByRelease(const RunOptions& options, const std::string& where) {
   const EngineRelease release = FindRelease(options.engine_name, options.release);
-  int out[2], in[2];
-  if (::pipe2(out, O_CLOEXEC) != 0) throw Error::Io("pipe", "", errno);
-  if (::pipe2(in, O_CLOEXEC) != 0) {
-    ::close(out[0]);
-    ::close(out[1]);
-    throw Error::Io("pipe", "", errno);
-  }
-  const pid_t child = ForkChild();
-  if (child == 0) ExecuteRunProgram(release.program, in[0], out[1]);
-  ::close(in[0]);
-  ::close(out[1]);
   json line = SentRun(options, RunPlan());
   line["check"] = where;
-  Send(in[1], line);
-  const json answer = ParentLines(out[0]).Await();
-  ::close(in[1]);
-  ::close(out[0]);
+  Pipe out, in;
+  const pid_t child = ForkChild();
+  if (child == 0) ExecuteRunProgram(release.program, in.reader(), out.writer());
+  in.CloseReader();
+  out.CloseWriter();
+  Send(in.writer(), line);
+  const json answer = ParentLines(out.reader()).Await();
+  in.CloseWriter();
+  out.CloseReader();
   AwaitChild(child);
   if (answer.value("accepted", false) || StopRequested()) return;
   if (answer.value("end", false)) {

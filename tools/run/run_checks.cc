@@ -1,6 +1,5 @@
 #include "tools/run/run_checks.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -223,19 +222,18 @@ void TryEngineOptions(const RunOptions& options, const std::string& where) {
   if (options.reuse && options.engine.extra.contains("connect")) return;
   if (!options.release.empty()) return CheckByRelease(options, where);
   const TemporaryDatabase directory(where);
-  int pipe_fds[2];
-  if (::pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error::Io("pipe", "", errno);
+  Pipe pipe;
   // The engine is opened in a child process, so that this process gets none of the engine's threads
   // and memory.
   const pid_t child = ForkChild();
   if (child == 0) {
-    ::close(pipe_fds[0]);
+    pipe.CloseReader();
     PassesStopsOn(::getppid());
-    ::_exit(Refused(options, directory.engine_path(), pipe_fds[1]));
+    ::_exit(Refused(options, directory.engine_path(), pipe.writer()));
   }
-  ::close(pipe_fds[1]);
-  const std::string refused = ReadUntilStopped(pipe_fds[0], child);
-  ::close(pipe_fds[0]);
+  pipe.CloseWriter();
+  const std::string refused = ReadUntilStopped(pipe.reader(), child);
+  pipe.CloseReader();
   AwaitChild(child);
   if (!refused.empty()) throw Error(Error::kUsage, refused);
 }

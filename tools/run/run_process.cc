@@ -1,6 +1,5 @@
 #include "tools/run/run_process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -265,27 +264,25 @@ RunProcess::RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch 
     Answer({{"noted", true}});
   });
   const bool executes = release_ || start.execute;
-  int out[2], in[2];
-  if (::pipe2(out, O_CLOEXEC) != 0) throw Error::Io("pipe", "", errno);
-  if (::pipe2(in, O_CLOEXEC) != 0) {
-    ::close(out[0]);
-    ::close(out[1]);
-    throw Error::Io("pipe", "", errno);
-  }
+  // This may throw, and no destructor would end the child then.
+  const json run = executes ? SentRun(options, plan) : json();
+  Pipe out, in;
   child_ = ForkChild();
   if (child_ == 0) {
-    ::close(out[0]);
-    ::close(in[1]);
+    out.CloseReader();
+    in.CloseWriter();
     if (options.live.live) Screen::LeaveToParent();
     for (const auto& [name, value] : start.environment) ::setenv(name.c_str(), value.c_str(), 1);
-    if (executes) ExecuteRunProgram(release_ ? release_->program : kThisProgram, in[0], out[1]);
-    BeTheChild(options, plan, out[1], in[0]);
+    if (executes) {
+      ExecuteRunProgram(release_ ? release_->program : kThisProgram, in.reader(), out.writer());
+    }
+    BeTheChild(options, plan, out.writer(), in.reader());
   }
-  ::close(out[1]);
-  ::close(in[0]);
-  from_child_ = out[0];
-  to_child_ = in[1];
-  if (executes) Answer(SentRun(options, plan));
+  out.CloseWriter();
+  in.CloseReader();
+  from_child_ = out.TakeReader();
+  to_child_ = in.TakeWriter();
+  if (executes) Answer(run);
 }
 
 RunProcess::~RunProcess() {

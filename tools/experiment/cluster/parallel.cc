@@ -128,7 +128,12 @@ void ParallelLauncher::Start(const std::vector<std::string>& command,
   const int log = ::open(log_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (log < 0) throw Error::Io("open", log_, errno);
   blocks_ = blocks;
-  child_ = ForkChild();
+  try {
+    child_ = ForkChild();
+  } catch (...) {
+    ::close(log);
+    throw;
+  }
   if (child_ == 0) Exec(words, log);
   ::close(log);
 }

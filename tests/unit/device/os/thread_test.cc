@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "device/error.h"
 #include "device/os/child_process.h"
 #include "tests/few_threads.h"
 
@@ -27,6 +30,20 @@ TEST(ThreadTest, OneThatIsNotMadeNamesItselfAndTheLimits) {
             std::string("the system does not make another process (fork): Resource temporarily "
                         "unavailable") +
                 kLimits);
+}
+
+// A program that goes on after the error, as one that tries again, would run out of descriptors.
+TEST(ChildProcessTest, AProgramThatIsNotForkedLeavesNoDescriptorOpen) {
+  const std::string said = WithFewThreads(1, [] {
+    const int before = LowestFreeDescriptor();
+    try {
+      RunProgram({"/bin/true"});
+    } catch (const Error& e) {
+      const int left = LowestFreeDescriptor() - before;
+      throw Error(e.kind(), std::to_string(left) + " left: " + e.what());
+    }
+  });
+  EXPECT_TRUE(said.starts_with("0 left: the system does not make another process")) << said;
 }
 
 }  // namespace
