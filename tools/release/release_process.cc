@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -195,6 +196,7 @@ json ErrorLine(const std::string& sentence, int code) {
 }
 
 void ServeCheck(const RunOptions& options, const std::string& where, int to_parent) {
+  PassesStopsOn(::getppid());
   try {
     CheckRun(options, std::make_shared<const Dataset>(options.data));
     if (!where.empty()) TryEngineOptions(options, where);
@@ -293,6 +295,8 @@ void CheckByRelease(const RunOptions& options, const std::string& where) {
   out.CloseWriter();
   Send(in.writer(), line);
   const json answer = ParentLines(out.reader()).Await();
+  // The child may wait for a server, and the signal may have reached this process alone.
+  if (StopRequested()) ::kill(child, SIGTERM);
   in.CloseWriter();
   out.CloseReader();
   AwaitChild(child);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "tests/paths.h"
 #include "tests/unit/tools/release/every_release.h"
 #include "tools/release/release_process.h"
@@ -225,6 +227,37 @@ TEST(ReleaseTest, ProgramsThatAnExecutedRunStartsDoNotInheritItsPipes) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   for (const int fd : {in[0], in[1], out[0], out[1]}) ::close(fd);
+}
+
+// The program may wait for a server, and the signal may reach its parent alone.
+TEST(ReleaseTest, AStopIsPassedOnToTheProgramThatChecksTheOptions) {
+  const EveryRelease installed;
+  const EngineRelease release = InstalledReleases().front();
+  const std::string began = release.program + ".began";
+  std::filesystem::remove(release.program);
+  std::ofstream(release.program) << "#!/bin/sh\n: > '" << began << "'\nexec sleep 1000000\n";
+  std::filesystem::permissions(release.program, std::filesystem::perms::owner_all);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const SignalGuard signals;
+    RunOptions options;
+    options.engine_name = release.engine;
+    options.release = release.release;
+    try {
+      CheckByRelease(options, "");
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
+    ::_exit(StopRequested() ? 0 : 2);
+  }
+  while (!std::filesystem::exists(began)) {
+    ASSERT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it has ended";
+  }
+  ::kill(child, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(ReleaseTest, ARunThatIsNotWholeIsAnError) {
