@@ -44,15 +44,21 @@ std::string MakerName(FileSystem file_system) {
   return std::string("mkfs.") + FileSystemName(file_system);
 }
 
-// Takes the lock that marks an image or mount point as in use. Returns whether it took the lock and
-// the path still leads to the file: CleanLeftovers of another process may have removed the file
-// between its creation and the lock.
-bool Claim(int fd, const std::string& path) {
+// Takes the lock that marks an image or mount point as in use. Returns 0 if it took the lock and
+// the path still leads to the file, and else an errno: one of IsTaken, or that of a system that
+// refuses the lock.
+int Claim(int fd, const std::string& path) {
   struct stat mine, there;
-  return ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &mine) == 0 &&
-         ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
-         mine.st_ino == there.st_ino;
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || ::fstat(fd, &mine) != 0 ||
+      ::lstat(path.c_str(), &there) != 0) {
+    return errno;
+  }
+  return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino ? 0 : ENOENT;
 }
+
+// Returns whether the errno is that of a file which CleanLeftovers of another process has locked or
+// removed between its creation and its lock.
+bool IsTaken(int code) { return code == EWOULDBLOCK || code == ENOENT; }
 
 // Returns a path with a random name. A process number would not be unique, as processes of several
 // process namespaces may have the same.
@@ -77,9 +83,13 @@ std::string MakeMountPoint(const std::string& directory, int* held) {
     std::string path = MarkedPath(directory, "");
     if (::mkdir(path.c_str(), 0755) != 0) throw Error::Io("mkdir", path, errno);
     *held = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (*held >= 0 && Claim(*held, path)) return path;
+    const int code = *held < 0 ? errno : Claim(*held, path);
+    if (code == 0) return path;
     if (*held >= 0) ::close(*held);
     *held = -1;
+    if (IsTaken(code)) continue;
+    ::rmdir(path.c_str());
+    throw Error::Io("lock a mount point in", directory, code);
   }
   throw Error::Io("lock a mount point in", directory, EAGAIN);
 }
@@ -192,7 +202,7 @@ void ScratchDevice::CreateImage(const ScratchOptions& options) {
                                    options.directory + ", and " + Mebibytes(free) +
                                    " are free: choose a smaller --scratch or another directory");
   }
-  for (int i = 0; image_fd_ < 0 && i < kTries; ++i) {
+  for (int i = 0; i < kTries; ++i) {
     const std::string path = MarkedPath(options.directory, kImageSuffix);
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600);
     if (fd < 0 ? errno == EINVAL : DirectIoOf(fd).in_page_cache) {
@@ -204,12 +214,16 @@ void ScratchDevice::CreateImage(const ScratchOptions& options) {
                                      "nor on a mount with data=journal");
     }
     if (fd < 0) throw Error::Io("create", path, errno);
-    if (Claim(fd, path)) {
+    const int code = Claim(fd, path);
+    if (code == 0) {
       image_fd_ = fd;
       image_ = path;
-    } else {
-      ::close(fd);
+      break;
     }
+    ::close(fd);
+    if (IsTaken(code)) continue;
+    ::unlink(path.c_str());
+    throw Error::Io("lock an image in", options.directory, code);
   }
   if (image_fd_ < 0) throw Error::Io("lock an image in", options.directory, EAGAIN);
   WriteImage(image_fd_, image_, bytes_, options.progress);
@@ -410,7 +424,7 @@ std::vector<std::string> ScratchDevice::CleanLeftovers(const std::string& direct
     const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) continue;
     struct stat st;
-    if (Claim(fd, path) && ::fstat(fd, &st) == 0 && st.st_uid == ::geteuid()) {
+    if (Claim(fd, path) == 0 && ::fstat(fd, &st) == 0 && st.st_uid == ::geteuid()) {
       // rmdir removes an empty directory only, so it removes a mount point only when nothing is
       // mounted there.
       if (S_ISREG(st.st_mode) && IsUnfinishedImage(fd) && ::unlink(path.c_str()) == 0) {

@@ -183,6 +183,25 @@ TEST_F(FaultDiskTest, AnImageThatIsRenamedWhileItIsWrittenStaysTheImage) {
   EXPECT_EQ(TextOf(dir_ + "/theirs/disk"), kPrecious);
 }
 
+// A file system may have no locks, as one of another host may. A hundred images were tried, and
+// left there.
+TEST_F(FaultDiskTest, AnImageThatTheSystemDoesNotLockIsNotLeftBehind) {
+  ScratchOptions options;
+  options.directory = dir_ + "/mount";
+  options.bytes = ScratchDevice::MinimumBytes(options.file_system);
+  const int code = ExitCodeWithout(SYS_flock, ENOLCK, [&] {
+    try {
+      ScratchDevice::Create(options);
+      return 1;
+    } catch (const Error& e) {
+      return e.code() == ENOLCK ? 0 : 2;
+    }
+  });
+  if (code == kCannotRefuse) GTEST_SKIP() << kNoFilters;
+  EXPECT_EQ(code, 0);
+  EXPECT_TRUE(fs::is_empty(options.directory));
+}
+
 TEST_F(FaultDiskTest, NoScratchDeviceIsMadeWhereAnotherUserCouldReplaceIt) {
   fs::create_directories(dir_ + "/open/theirs");
   ASSERT_EQ(::chmod((dir_ + "/open").c_str(), 01777), 0);
