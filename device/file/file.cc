@@ -352,6 +352,7 @@ void File::Truncate(uint64_t size) {
   LockGuard lock(map_mutex_);
   known_size_.store(0, std::memory_order_relaxed);
   if (const int fault = FileFaults::Next(true)) throw Error::Io("truncate", path_, fault);
+  CallMark mark(options_.kind);
   if (Uninterrupted([&] { return ::ftruncate(fd_, static_cast<off_t>(size)); }) != 0) {
     throw Error::Io("truncate", path_, errno);
   }
@@ -359,6 +360,7 @@ void File::Truncate(uint64_t size) {
 
 bool File::Allocate(uint64_t offset, uint64_t n, bool keep_size) {
   if (const int fault = FileFaults::Next(true)) throw Error::Io("allocate", path_, fault);
+  CallMark mark(options_.kind);
   if (FallocateFile(fd_, keep_size ? FALLOC_FL_KEEP_SIZE : 0, offset, n) == 0) return true;
   if (errno != EOPNOTSUPP) throw Error::Io("allocate", path_, errno);
   return false;

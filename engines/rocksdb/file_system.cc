@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
@@ -147,6 +148,7 @@ class WritableFile : public rocksdb::FSWritableFile {
         file->Truncate(size_);
         const uint64_t end = static_cast<uint64_t>(block) * preallocated;
         if (end > size_) {
+          const CallMark mark(file->options().kind);
           Uninterrupted([&] {
             return ::fallocate(file->fd(), FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE,
                                static_cast<off_t>(size_), static_cast<off_t>(end - size_));
