@@ -302,9 +302,8 @@ void Writer::FindSlot() {
 
 // Moves R9 from the slot to the slot's counts of the running operation and the class.
 void Writer::CountInSlot() {
-  const Asm::Label classed = code_.NewLabel();
-  const Asm::Label no_call = code_.NewLabel();
-  const Asm::Label known_op = code_.NewLabel();
+  const Asm::Label classed = code_.NewLabel(), no_call = code_.NewLabel();
+  const Asm::Label known_op = code_.NewLabel(), loaded = code_.NewLabel();
   if (event_.requests != 0) {
     const Asm::Label write = code_.NewLabel(), done = code_.NewLabel();
     code_.Move(R1, event_.requests);
@@ -319,14 +318,15 @@ void Writer::CountInSlot() {
   code_.JumpIf(Asm::kLess, R8, kKinds, classed);
   // The lowest byte of KernelSlot::kind holds the kind of the call's reads. The next byte holds
   // that of its writes where it differs, and else 0 (MixedCallMark).
-  const Asm::Label writes = code_.NewLabel(), loaded = code_.NewLabel();
-  code_.JumpIf(Asm::kAnyBit, R7, kWriteBit, writes);
-  code_.Load(Asm::k8, R8, R9, offsetof(KernelSlot, kind));
-  code_.Jump(loaded);
-  code_.Bind(writes);
-  code_.Load(Asm::k8, R8, R9, offsetof(KernelSlot, kind) + 1);
-  code_.JumpIf(Asm::kNe, R8, 0, loaded);
-  code_.Load(Asm::k8, R8, R9, offsetof(KernelSlot, kind));
+  code_.Load(Asm::k32, R8, R9, offsetof(KernelSlot, kind));
+  code_.Move(R1, R7);
+  code_.Compute(Asm::kAnd, R1, kWriteBit);
+  code_.Compute(Asm::kMul, R1, 0xff00);  // the mask of the second byte, or 0 for a read
+  code_.Compute(Asm::kAnd, R1, R8);
+  code_.Compute(Asm::kShiftRight, R1, 8);
+  code_.Compute(Asm::kAnd, R8, 0xff);
+  code_.JumpIf(Asm::kEq, R1, 0, loaded);
+  code_.Move(R8, R1);
   code_.Bind(loaded);
   code_.JumpIf(Asm::kEq, R8, 0, no_call);
   code_.Compute(Asm::kSub, R8, 1);

@@ -51,8 +51,9 @@ enum class AccountDepth : uint8_t { kOff, kFile, kKernel, kDevice };
 // (account_program.cc).
 struct KernelSlot {
   std::atomic<uint32_t> op{0};  // OpKind.id of the operation that is running on the thread
-  // FileKind + 1 of the call under way, or 0 when there is none. The second byte holds FileKind + 1
-  // of the call's writes where it is not that of its reads (MixedCallMark).
+  // The lowest byte holds FileKind + 1 of the call under way, or 0 when there is none. The second
+  // lowest holds FileKind + 1 of the call's writes where it is not that of its reads
+  // (MixedCallMark).
   std::atomic<uint32_t> kind{0};
   std::atomic<uint64_t> reads{0};  // all reads of the thread, for the histograms
   std::atomic<uint64_t> writes{0};

@@ -131,5 +131,19 @@ TEST(AccountProgramTest, AssemblesForLayoutsThatAreFarApart) {
   EXPECT_GT(AssembleAccountProgram(*layout, {}, event).size(), size);
 }
 
+// A byte within a number lies at another address on a big-endian machine (s390x), where the program
+// took the highest byte of KernelSlot::kind for the kind of a call's file.
+TEST(AccountProgramTest, LoadsWholeNumbers) {
+  std::string why;
+  const auto types = KernelTypes::Load(&why);
+  if (types == nullptr) GTEST_SKIP() << why;
+  const auto layout = AccountLayout::Resolve(*types, &why);
+  ASSERT_TRUE(layout) << why;
+  const AccountEvent event = {"block_getrq", 0, false, 1, true};
+  for (const bpf_insn& instruction : AssembleAccountProgram(*layout, {}, event)) {
+    EXPECT_NE(instruction.code, BPF_LDX | BPF_MEM | BPF_B);
+  }
+}
+
 }  // namespace
 }  // namespace testbed
