@@ -264,6 +264,8 @@ void Pool::FlushBefore(Lsn lsn) {
       // moves meanwhile.
       if (frame.rec_lsn.load() < lsn) {
         dirty.push_back(frame.page.load(std::memory_order_relaxed));
+        // While the cleaner writes an older copy of the page, FlushPages leaves it out.
+        if (frame.writing.load()) others_writing = true;
       } else if (frame.write_lsn.load() < lsn || frame.rec_lsn.load() < lsn) {
         others_writing = true;
       }
@@ -271,8 +273,8 @@ void Pool::FlushBefore(Lsn lsn) {
     if (dirty.empty() && !others_writing) return;
     std::sort(dirty.begin(), dirty.end());
     FlushPages(dirty);
-    // The cleaner may be writing copies. A page whose write fails is dirty again, and this loop
-    // finds it.
+    // The cleaner may be writing copies. A page whose write fails, or that was changed since, is
+    // dirty again, and this loop finds it.
     if (others_writing) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 }
