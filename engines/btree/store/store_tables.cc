@@ -60,6 +60,12 @@ Tree* Store::OpenTable(const std::string& name) {
   TreeContext* context = client.context();
   StoreClient::Attempt attempt(&client, {2, 2 * MaxInlineRow(options_.page_size), 1,
                                          Table(kCatalogueTable)->Levels(context)});
+  // Once the log may have the table, an error leaves the store out of service. The table has no
+  // name then, so that a second call is refused, too.
+  const auto give_up = [&](const std::exception& e) REQUIRES(tables_mutex_) {
+    Fail(e);
+    table_names_.erase(name);
+  };
   const PageId root = space_->Reserve(1);
   std::string value(8, '\0');
   std::memcpy(value.data(), &next_table_, 4);
@@ -80,19 +86,19 @@ Tree* Store::OpenTable(const std::string& name) {
     space_->MarkUsed(root, 1);
     page.MarkDirty(context->commit.begin, context->commit.end);
   } catch (const std::exception& e) {
-    if (tree != nullptr) Fail(e);
+    if (tree != nullptr) give_up(e);
     space_->Cancel(root, 1);
     throw;
   }
   try {
     const Pool::Applying applying(pool_.get());
     Table(kCatalogueTable)->Write(context, {name, false, {value, false}});
+    attempt.Applied();
+    if (options_.durability == Durability::kSync) redo_.WaitDurable(context->commit.end);
   } catch (const std::exception& e) {
-    Fail(e);
+    give_up(e);
     throw;
   }
-  attempt.Applied();
-  if (options_.durability == Durability::kSync) redo_.WaitDurable(context->commit.end);
   return tree;
 }
 

@@ -3,8 +3,10 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <fstream>
 
+#include "device/file/file_faults.h"
 #include "tests/unit/engines/btree/store_test.h"
 
 namespace testbed::btree {
@@ -185,6 +187,43 @@ TEST_F(StoreErrorTest, WhatACrashLeftReservedIsGivenBack) {
   EXPECT_LT(std::filesystem::file_size(DataPath(dir_)), 8u << 20);
   EXPECT_EQ(Get("a"), "1");
   ExpectSound();
+}
+
+// A table that may not be durable must not be handed out by a second call: no commit to it can
+// succeed.
+TEST_F(StoreErrorTest, ATableWhoseCreationFailedIsNotThereUntilItIsMade) {
+  options_.durability = Durability::kSync;
+  uint64_t refused = 0, out_of_service = 0;
+  for (;; ++refused) {
+    Open();
+    FileFaults::Set(refused, refused + 1, EIO);
+    bool made = true;
+    try {
+      store_->OpenTable("t");
+    } catch (const Error&) {
+      made = false;
+    }
+    FileFaults::Clear();
+    if (made) break;
+    bool again = true, committed = true;
+    try {
+      store_->OpenTable("t");
+    } catch (const Error&) {
+      again = false;
+      ++out_of_service;
+    }
+    try {
+      Put("a", "1");
+    } catch (const Error&) {
+      committed = false;
+    }
+    EXPECT_EQ(again, committed) << "call " << refused;
+    store_.reset();
+    std::filesystem::remove_all(dir_);
+    std::filesystem::create_directory(dir_);
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_GT(out_of_service, 0u);
 }
 
 // A limit of the file size stands for a full disk. The commit that does not fit must fail with the
