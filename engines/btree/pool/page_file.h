@@ -64,6 +64,12 @@ enum class TornPage : uint8_t {
 };
 const char* TornPageName(TornPage torn_page);  // "doublewrite", "full_page_image", ...
 
+// Gives the doublewrite file the space of the longest batch, so that a full device never stops the
+// write of a batch's copies.
+inline void ReserveDoublewrite(File* file, uint32_t page_size) {
+  file->Allocate(0, WriteBatch::PackedLimit(page_size));
+}
+
 struct PageFileOptions {
   // Each page is written by a call of its own, which the device does as a whole or not at all. The
   // file must be able to do that (File::MostAtomicBytes).

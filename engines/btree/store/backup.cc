@@ -187,7 +187,7 @@ class BackupCopy {
   void MakeDoublewrite() {
     const auto file = NewFile(DoublewritePath(to_), FileKind::kDoublewrite);
     if (store_->options().torn_page == TornPage::kDoublewrite) {
-      file->Allocate(0, WriteBatch::PackedLimit(page_size_));
+      ReserveDoublewrite(file.get(), page_size_);
     }
     file->Sync(true);
   }

@@ -115,6 +115,16 @@ void CheckWitnesses(PageFile* file, const std::string& path, const CheckpointSta
                   "; put the file back, restore the whole database from a copy, or load it again");
 }
 
+// Gives the doublewrite file its space at an opening: the last run may have had another protection,
+// and left the file empty. On a full disk the database is opened without it.
+void ReserveIfRoom(File* doublewrite, uint32_t page_size) {
+  try {
+    ReserveDoublewrite(doublewrite, page_size);
+  } catch (const Error& e) {
+    if (!e.disk_is_full()) throw;
+  }
+}
+
 // Throws Error unless a database may be made in `dir`. A directory with files of a database but
 // without its data file is refused, unless they are what an unfinished Create has left, which its
 // unfinished data file tells.
@@ -248,10 +258,7 @@ void Store::Create() {
   {
     auto file = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
                          FileOptions::kTruncate);
-    // The file gets its space now, so that a full device never stops a write of pages.
-    if (options_.torn_page == TornPage::kDoublewrite) {
-      file->Allocate(0, WriteBatch::PackedLimit(page_size));
-    }
+    if (options_.torn_page == TornPage::kDoublewrite) ReserveDoublewrite(file.get(), page_size);
     file->Sync(true);
   }
   {
@@ -322,6 +329,9 @@ CheckpointState Store::OpenFiles() {
       options_.torn_page == TornPage::kFullPageImage) {
     doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
                            FileOptions::kMustExist);
+    if (options_.torn_page == TornPage::kDoublewrite) {
+      ReserveIfRoom(doublewrite.get(), options_.page_size);
+    }
   } else {
     if (!kept.empty()) throw Error::Io("write", DataPath(dir_), ENOSPC);
     // The file is emptied, because its copies would be older than the pages that are written in

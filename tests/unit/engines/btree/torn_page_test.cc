@@ -1,5 +1,6 @@
 // Tests crashes that tear pages on their way to the file: each method of torn-page protection must
 // repair them.
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -207,6 +208,33 @@ TEST_F(TornPageTest, TheWayCanBeChangedBetweenRuns) {
     ExpectSound();
     ExpectRows(store_->OpenTable("t"), model);
     store_.reset();
+  }
+}
+
+// A doublewrite file without its space would find the disk full in the middle of a run.
+TEST_F(TornPageTest, TheDoublewriteFileGetsItsSpaceWhenTheWayIsChanged) {
+  FileOptions probe;
+  probe.mode = IoMode::kBuffered;
+  probe.create = FileOptions::kMustCreate;
+  if (!File::Open(dir_ + "/probe", probe)->Allocate(0, 4096)) GTEST_SKIP() << "no fallocate(2)";
+  std::filesystem::remove(dir_ + "/probe");
+  for (const TornPage before : {TornPage::kFullPageImage, TornPage::kNone}) {
+    options_.torn_page = before;
+    Open();
+    Put("a", "1");
+    store_.reset();
+    ASSERT_EQ(std::filesystem::file_size(DoublewritePath(dir_)), 0u);
+    options_.torn_page = TornPage::kDoublewrite;
+    {
+      FailingDisk disk(dir_);
+      disk.Fail({DiskCall::kAllocate, 0, ENOSPC, true, "btree.doublewrite"});
+      ASSERT_NO_THROW(Open()) << "an opening needs no free space";
+      EXPECT_GT(disk.failed(), 0u);
+      store_.reset();
+    }
+    Open();
+    EXPECT_GE(std::filesystem::file_size(DoublewritePath(dir_)),
+              WriteBatch::PackedLimit(options_.page_size));
   }
 }
 
