@@ -20,7 +20,6 @@ static_assert(std::endian::native == std::endian::little,
               "the log's integers are stored as they lie in memory");
 
 constexpr char kMagic[8] = {'t', 'b', 'l', 'o', 'g', 's', 'e', 'g'};
-constexpr std::string_view kNamePrefix = "log-";
 
 // These are the offsets of the fields of a segment header. The last field is the checksum of all
 // bytes before it.
@@ -73,16 +72,10 @@ uint64_t FrameChecksum(uint64_t log_id, Lsn lsn, const char* frame, size_t lengt
   return XXH3_64bits_withSeed(frame + kFrameChain, length - kFrameChain, seed);
 }
 
-// Returns the number in a segment file's name, or nothing for any other name.
-std::optional<uint64_t> NumberOf(std::string_view name) {
-  if (!name.starts_with(kNamePrefix)) return std::nullopt;
-  name.remove_prefix(kNamePrefix.size());
-  uint64_t number = 0;
-  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size() || name.size() < 6) {
-    return std::nullopt;
-  }
-  return number;
+std::string NameOf(uint64_t number) {
+  char name[32];
+  std::snprintf(name, sizeof name, "log-%06" PRIu64, number);
+  return name;
 }
 
 SegmentInfo ReadInfo(const std::string& directory, uint64_t number, IoMode mode) {
@@ -136,7 +129,7 @@ void CheckComplete(const std::string& directory, const std::vector<SegmentInfo>&
 std::vector<uint64_t> NumbersIn(const std::string& directory) {
   std::vector<uint64_t> numbers;
   for (const std::string& name : NamesIn(directory)) {
-    if (auto number = NumberOf(name)) numbers.push_back(*number);
+    if (auto number = LogSegmentNumber(name)) numbers.push_back(*number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -242,9 +235,15 @@ bool ValidFrame(uint64_t log_id, Lsn lsn, const FrameHeader& header, const char*
 }
 
 std::string LogSegmentPath(const std::string& directory, uint64_t number) {
-  char name[32];
-  std::snprintf(name, sizeof name, "log-%06" PRIu64, number);
-  return directory + "/" + name;
+  return directory + "/" + NameOf(number);
+}
+
+std::optional<uint64_t> LogSegmentNumber(std::string_view name) {
+  uint64_t number = 0;
+  const size_t digits = std::min(name.size(), name.find('-') + 1);
+  std::from_chars(name.data() + digits, name.data() + name.size(), number);
+  if (name != NameOf(number)) return std::nullopt;
+  return number;
 }
 
 std::vector<std::string> LogSegmentPaths(const std::string& directory) {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,6 +93,9 @@ bool PlausibleFrame(Lsn lsn, uint64_t room, const char* frame, FrameHeader* head
 bool ValidFrame(uint64_t log_id, Lsn lsn, const FrameHeader& header, const char* frame);
 
 std::string LogSegmentPath(const std::string& directory, uint64_t number);
+// Returns the number of the segment whose file has that name, 12 for "log-000012"; nothing for any
+// other name, also for "log-0000012".
+std::optional<uint64_t> LogSegmentNumber(std::string_view name);
 
 // A SegmentInfo describes a segment file as it was found.
 struct SegmentInfo {

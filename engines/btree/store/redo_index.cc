@@ -17,16 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kLeastSegment = 64ull << 10, kMostSegment = 1ull << 30;
 
-// Returns the number in a segment's name, 12 in "log-000012"; 0 for other names.
-uint64_t SegmentNumber(const std::string& name) {
-  constexpr std::string_view kPrefix = "log-";
-  if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + 6 || name.size() > 22 ||
-      name.find_first_not_of("0123456789", kPrefix.size()) != std::string::npos) {
-    return 0;
-  }
-  return std::stoull(name.substr(kPrefix.size()));
-}
-
 Fault InFile(const std::string& path, uint64_t byte, std::string what, std::string expected = {},
              std::string found = {}) {
   Fault fault;
@@ -125,9 +115,9 @@ bool RedoIndex::ListSegments() {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory_, error)) {
     std::error_code none;
-    const uint64_t number = SegmentNumber(entry.path().filename().string());
-    if (number != 0 && entry.is_regular_file(none)) {
-      files.emplace_back(number, entry.path().string());
+    const std::optional<uint64_t> number = LogSegmentNumber(entry.path().filename().string());
+    if (number && entry.is_regular_file(none)) {
+      files.emplace_back(*number, entry.path().string());
     }
   }
   Fault fault;

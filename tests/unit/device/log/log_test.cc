@@ -26,6 +26,16 @@ FileCounts LogFileCounts(const LedgerCounts& counts, OpKind op) {
 
 class LogTest : public LogTestDirectory {};
 
+TEST_F(LogTest, ASegmentHasOneName) {
+  EXPECT_EQ(LogSegmentNumber("log-000012"), 12u);
+  EXPECT_EQ(LogSegmentNumber("log-1000000"), 1000000u);
+  EXPECT_EQ(LogSegmentNumber("log-18446744073709551615"), UINT64_MAX);
+  for (const char* name : {"", "12", "log", "log-", "log-12", "log-0000012", "log-000012~",
+                           "log--00012", "log-18446744073709551616", "lag-000012"}) {
+    EXPECT_FALSE(LogSegmentNumber(name)) << name;
+  }
+}
+
 struct Setting {
   IoMode mode;
   uint32_t write_size;

@@ -2,6 +2,7 @@
 // the log is reported with its file and byte.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <utility>
 
 #include "engines/btree/pool/redo.h"
@@ -57,6 +58,18 @@ TEST_F(BtreeCheckLogTest, ACrashLeavesNoFault) {
   EXPECT_EQ(after.faults.count, 0u) << Texts(after.faults);
   EXPECT_EQ(after.replay->records, 0u);
   EXPECT_EQ(after.trees[3].rows, 500u);
+}
+
+// The check and the opening took other names for those of segments.
+TEST_F(BtreeCheckLogTest, AFileWithAnotherNameIsNoSegmentOfTheLog) {
+  Crash();
+  for (const char* name : {"log-0000001", "log-000001~", "log-18446744073709551616"}) {
+    std::ofstream(LogPath(dir_) + "/" + name) << "no segment";
+  }
+  const Inspection result = Inspect();
+  EXPECT_EQ(result.faults.count, 0u) << Texts(result.faults);
+  Open();
+  EXPECT_EQ(store_->recovery().transactions, result.replay->transactions);
 }
 
 TEST_F(BtreeCheckLogTest, ATransactionWithoutItsEndNeverHappened) {
