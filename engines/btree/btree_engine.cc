@@ -329,10 +329,11 @@ class BtreeEngine : public Engine {
   }
 
  private:
-  // Returns the limit that ResizeCache has set, or else that of the opening.
+  // Returns the limit that ResizeCache has set, or else that of the opening; 0 when there is no
+  // change buffer, also because the opening found no room for it.
   uint64_t ChangeBufferLimit() const {
     const btree::ChangeBuffer* const buffer = store_->change_buffer();
-    return buffer != nullptr ? buffer->most_bytes() : store_->options().change_buffer_bytes;
+    return buffer != nullptr ? buffer->most_bytes() : 0;
   }
   bool InForkedChild() const { return ::getpid() != process_; }
   // A child that used the database would wait for threads that it does not have, such as one that

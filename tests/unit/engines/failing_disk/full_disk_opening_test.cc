@@ -9,6 +9,7 @@
 
 #include "device/error.h"
 #include "device/log/log_format.h"
+#include "engines/btree/btree_engine.h"
 #include "engines/btree/page/meta.h"
 #include "engines/btree/pool/redo.h"
 #include "engines/btree/store/store.h"
@@ -64,6 +65,30 @@ TEST_F(FullDiskOpeningTest, WithAChangeBufferThatTheDatabaseDidNotHave) {
   options_.change_buffer_bytes = 100 << 10;
   ASSERT_NO_THROW(OpenOnAFullDisk());
   EXPECT_EQ(Get("a"), "1");
+}
+
+// A result would have told a setting that was not in force.
+TEST_F(FullDiskOpeningTest, TellsNoChangeBufferWhereItFoundNoRoomForOne) {
+  RunAndCrash([&] {
+    Put("a", "1");
+    CutFreePages();
+  });
+  EngineOptions options;
+  options.page_size = options_.page_size;
+  options.cache_bytes = 10 << 20;
+  options.extra = {{"change_buffer_pct", "10"}};
+  const auto told = [&] {
+    for (const auto& [name, value] : OpenBtree(dir_, options)->EffectiveSettings()) {
+      if (name == "change_buffer_bytes") return value;
+    }
+    return std::string();
+  };
+  {
+    FailingDisk disk(dir_);
+    disk.Fail({DiskCall::kAllocate, 0, ENOSPC, true, "btree.data"});
+    EXPECT_EQ(told(), "0");
+  }
+  EXPECT_EQ(told(), std::to_string(options.cache_bytes / 100 * 10));
 }
 
 // The commit of a long value has reserved its run of pages, and promised pages for splits, so that
