@@ -29,8 +29,15 @@ int FullDisk(const std::string& sentence) {
 
 }  // namespace
 
-Library& Library::Get() {
+Library& Library::Loaded() {
   static Library library;
+  return library;
+}
+
+bool Library::InForkedChild() { return Loaded().process_ != ::getpid(); }
+
+Library& Library::Get() {
+  Library& library = Loaded();
   if (library.process_ != ::getpid()) {
     throw Error(Error::kRun,
                 "pebble was used by the parent of this process, and its threads are there alone: "

@@ -58,6 +58,10 @@ class Library {
   // another release, and Error (kRun) in a process that was forked after it was loaded.
   // Thread-safe.
   static Library& Get();
+  // Returns whether this process was forked after the library was loaded. It then leaves to its
+  // parent what the library has made: Go's threads, which end a session or a database, are there
+  // alone.
+  static bool InForkedChild();
   // Returns why the library cannot be loaded and how to get it; empty when its file is there.
   static std::string Missing();
   // Reads the file of the library into memory. Loads nothing.
@@ -82,6 +86,7 @@ class Library {
 
  private:
   Library();
+  static Library& Loaded();
   [[noreturn]] static void Fail(PebbleCode code, char* error, const char* doing);
 
   Calls calls_{};

@@ -136,6 +136,10 @@ PebbleEngine::PebbleEngine(std::string dir, const Settings& settings)
 
 // A destructor cannot report an error. Each commit was as durable as it promised when it returned.
 PebbleEngine::~PebbleEngine() {
+  if (Library::InForkedChild()) {
+    [[maybe_unused]] const LazySync* const of_parent = lazy_.release();  // its thread is not here
+    return;
+  }
   IoScope scope(kOpen);
   lazy_.reset();
   tables_.reset();

@@ -168,12 +168,12 @@ PebbleCursor::PebbleCursor(PebbleSession* session, TableId table)
 
 PebbleCursor::~PebbleCursor() {
   if (session_ == nullptr) return;
-  Leave();
+  if (!Library::InForkedChild()) Leave();
   std::erase(session_->cursors_, this);
 }
 
 void PebbleCursor::Detach() {
-  Leave();
+  if (!Library::InForkedChild()) Leave();
   session_ = nullptr;
 }
 

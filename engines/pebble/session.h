@@ -32,7 +32,9 @@ class SessionHandle {
  public:
   explicit SessionHandle(uintptr_t db)
       : calls_(Library::Get().calls()), session_(calls_.pebble_new_session(db)) {}
-  ~SessionHandle() { calls_.pebble_end_session(session_); }
+  ~SessionHandle() {
+    if (!Library::InForkedChild()) calls_.pebble_end_session(session_);
+  }
   SessionHandle(const SessionHandle&) = delete;
   SessionHandle& operator=(const SessionHandle&) = delete;
 

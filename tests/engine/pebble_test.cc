@@ -299,5 +299,25 @@ TEST_F(PebbleTest, AForkedProcessDoesNotUseIt) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
 }
 
+TEST_F(PebbleTest, AForkedProcessClosesNothingOfItsParent) {
+  options_.durability = Durability::kLazy;
+  Open();
+  ASSERT_TRUE(Put(1));
+  auto cursor = session_->NewCursor(table_);
+  ASSERT_TRUE(cursor->First());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);  // it may wait for a thread that it does not have
+    cursor.reset();
+    Close();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  cursor.reset();
+  EXPECT_TRUE(Has(1));
+}
+
 }  // namespace
 }  // namespace testbed
