@@ -50,8 +50,7 @@ void CheckName(const std::string& name) {
   }
   throw Error(
       Error::kUsage,
-      fmt::format("innodb: a table's name has 1 to {} bytes, no `, and no space at its end: "
-                  "'{}'",
+      fmt::format("innodb: a table's name has 1 to {} bytes, no `, and no space at its end: '{}'",
                   kLongestName, name));
 }
 
@@ -83,6 +82,7 @@ class Server::Running {
     const bool runs = (*library_)->mysql_server_init(static_cast<int>(arguments_.size()),
                                                      pointers_.data(), groups) == 0;
     *said = capture.End();
+    if (!runs && temporary_fd_ >= 0) ::close(temporary_fd_);  // no End follows
     LockGuard lock(mutex_);
     return running_ = runs;
   }

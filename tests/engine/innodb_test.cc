@@ -259,6 +259,18 @@ TEST_F(InnodbTest, TemporaryFilesAreInTheDatabasesDirectory) {
   }
 }
 
+// Such a directory is open, because the server takes no colon in its path.
+TEST_F(InnodbTest, AServerThatDoesNotStartLeavesItsTemporaryDirectoryClosed) {
+  options_.extra = {{"server_option", "innodb_typo_option=7"}};
+  ErrorOf(Error::kUsage, [&] { Open("at 12:30"); });
+  const std::string temporary = dir_ + "/at 12:30/tmp";
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const std::string target = std::filesystem::read_symlink(entry.path(), error);
+    EXPECT_TRUE(target != temporary && target != temporary + " (deleted)") << target;
+  }
+}
+
 // From 11.0 on these say how files are written, as innodb_flush_method did; --io decides that.
 TEST_F(InnodbTest, TheIoModeIsNoOptionOfTheServer) {
   for (const std::string name : {"innodb_data_file_buffering", "innodb_data_file_write_through",
