@@ -8,10 +8,9 @@
 namespace testbed {
 
 bool WorksElsewhere(const std::string& engine, const EngineOptions& options) {
-  return options.extra.contains("connect") &&
-         std::any_of(Engines().begin(), Engines().end(), [&](const EngineInfo& info) {
-           return info.name == engine && info.capabilities.server;
-         });
+  return std::any_of(Engines().begin(), Engines().end(), [&](const EngineInfo& info) {
+    return info.name == engine && WorksElsewhere(info.capabilities, options);
+  });
 }
 
 std::string SchemaIdIn(const std::string& engine, const std::string& dir) {

@@ -13,6 +13,7 @@ namespace testbed {
 // `engine` is one whose work a server does (Capabilities::server). False for an unknown engine.
 // Thread-safe.
 bool WorksElsewhere(const std::string& engine, const EngineOptions& options);
+bool WorksElsewhere(const Capabilities& can, const EngineOptions& options);
 
 // Returns the id of the schema that an engine of a server has made for the directory; empty when it
 // has made none. Another process opens that schema as a guest (EngineOptions::guest_of).

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/direct_io.h"
 #include "device/file/directory.h"
+#include "engines/elsewhere.h"
 #include "engines/registry.h"
 
 namespace testbed {
@@ -92,6 +94,12 @@ std::string AsGiven(std::string sentence, const EngineOptions& options) {
 [[noreturn]] void ThrowNoDatabase(const EngineInfo& info, const std::string& dir) {
   throw Error(Error::kUsage, "the directory " + dir + " holds no database of " + info.name +
                                  ": load one first, or choose another --dir");
+}
+
+// Returns whether a library, or a server of the run, opens the database's files for direct IO. The
+// file layer would refuse a file that has none.
+bool OpensItsFilesDirectly(const Capabilities& can, const EngineOptions& options) {
+  return !can.file_layer && options.io == IoMode::kDirect && !WorksElsewhere(can, options);
 }
 
 }  // namespace
@@ -250,6 +258,10 @@ void CompactDatabase(const EngineInfo& info, const std::string& dir, const Engin
   info.compact(dir, options);
 }
 
+bool WorksElsewhere(const Capabilities& can, const EngineOptions& options) {
+  return can.server && options.extra.contains("connect");
+}
+
 std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& dir,
                                    const EngineOptions& options) {
   CheckEngineOptions(info, options);
@@ -266,6 +278,7 @@ std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& di
     if (!info.recognises(dir)) MakeNameDurable(dir);
   }
   try {
+    if (OpensItsFilesDirectly(info.capabilities, options)) RequireDirectIo(dir);
     return info.open(dir, options);
   } catch (const Error& e) {
     if (e.kind() == Error::kUsage) RemoveMadeDirectories(made);

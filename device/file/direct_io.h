@@ -8,6 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "device/error.h"
 
 namespace testbed {
 
@@ -24,6 +27,20 @@ DirectIo DirectIoOf(int fd);
 // Returns the alignment that direct IO on the open file needs. Where the system does not tell, it
 // returns 4096, which is enough for every block device in use. Thread-safe.
 size_t DirectAlignment(int fd);
+
+// Returns the error (kUsage) that the file has no direct IO. `accepted` says that the file system
+// has accepted O_DIRECT for it.
+Error NoDirectIo(const std::string& path, bool accepted);
+
+// Opens a new file in the directory, which disappears when it is closed, for reading and writing
+// and with further flags of open(2). Returns its descriptor, or -1 with errno. On a file system
+// without nameless files (NFS, vfat) the file's name is removed at once. Thread-safe.
+int OpenNameless(const std::string& directory, int flags);
+
+// Throws NoDirectIo when new files in the directory have no direct IO. This is for files that a
+// library or a server opens by itself; File::Open looks at each file. Does nothing when no file can
+// be made there. Thread-safe.
+void RequireDirectIo(const std::string& directory);
 
 }  // namespace testbed
 

@@ -113,11 +113,7 @@ std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& opt
   if (!options.read_only) CheckLockedDirectory(path);
   const int fd = OpenRegularFile(path, OpenFlags(options));
   if (fd < 0) {
-    if (errno == EINVAL && options.mode == IoMode::kDirect) {
-      throw Error(Error::kUsage,
-                  "the file system of " + path +
-                      " has no direct IO: use --io buffered, or a --dir on ext4 or xfs");
-    }
+    if (errno == EINVAL && options.mode == IoMode::kDirect) throw NoDirectIo(path, false);
     if (errno == ELOOP && options.create == FileOptions::kTruncate) {
       throw Error(Error::kIo,
                   "cannot create " + path +
@@ -128,11 +124,7 @@ std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& opt
   }
   if (options.mode == IoMode::kDirect && DirectIoOf(fd).in_page_cache) {
     ::close(fd);
-    throw Error(Error::kUsage,
-                "the file system has no direct IO for " + path +
-                    ", which it would read and write through the page cache, as an ext4 does that "
-                    "is mounted with data=journal, and for encrypted files: use --io buffered, or "
-                    "another --dir");
+    throw NoDirectIo(path, true);
   }
   return std::unique_ptr<File>(new File(path, options, fd));
 }

@@ -109,23 +109,6 @@ Check CheckBudget(const HostFacts& host) {
   return check;
 }
 
-// Opens a new file in the directory, which disappears when it is closed. Returns its descriptor, or
-// -1 with errno. On a file system without nameless files (NFS, vfat) the file's name is removed at
-// once.
-int OpenProbe(const std::string& path, int flags) {
-  flags |= O_RDWR | O_CLOEXEC;
-  const int fd = open(path.c_str(), O_TMPFILE | flags, 0600);
-  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return fd;
-  const std::string name = fmt::format("{}/.testbed-doctor-{}", path, getpid());
-  const int named = open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | flags, 0600);
-  const int code = errno;
-  // open(2) may create the file and then refuse the flags (EINVAL), so the name is removed then,
-  // too.
-  if (named >= 0 || code == EINVAL) unlink(name.c_str());
-  errno = code;
-  return named;
-}
-
 Check CannotWrite(const std::string& name, const std::string& path, int code) {
   return {name, State::kMissing,
           fmt::format("{} cannot be written to: {}", path, std::strerror(code)),
@@ -134,7 +117,7 @@ Check CannotWrite(const std::string& name, const std::string& path, int code) {
 
 Check CheckDirectIo(const HostFacts& host, const std::string& path) {
   Check check{"direct IO"};
-  const int fd = OpenProbe(path, O_DIRECT);
+  const int fd = OpenNameless(path, O_DIRECT);
   const int code = fd < 0 ? errno : 0;
   if (code != 0 && code != EINVAL) return CannotWrite(check.name, path, code);
   if (LiesInMemory(path)) {
@@ -202,7 +185,7 @@ Check CheckReadahead(const HostFacts& host, const std::optional<BlockDevice>& de
 
 Check CheckPageCache(const std::string& path) {
   Check check{"page cache"};
-  const int fd = OpenProbe(path, 0);
+  const int fd = OpenNameless(path, 0);
   if (fd < 0) return CannotWrite(check.name, path, errno);
   const char page[4096] = {};
   const ssize_t written = pwrite(fd, page, sizeof(page), 0);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -26,6 +27,7 @@
 #include "device/file/file.h"
 #include "device/os/child_process.h"
 #include "device/os/sys_file.h"
+#include "engines/registry.h"
 #include "tests/at_rest.h"
 
 namespace testbed {
@@ -358,6 +360,23 @@ TEST_P(ScratchTest, AFileForWhichTheFileSystemHasNoDirectIoIsNotOpenedForIt) {
     EXPECT_EQ(e.kind(), Error::kUsage) << e.what();
   }
   EXPECT_EQ(OpenPastPageCache(path, FileKind::kData)->options().mode, IoMode::kBuffered);
+  // A library that opens its files itself takes O_DIRECT for direct IO.
+  for (const EngineInfo& info : Engines()) {
+    const Capabilities& can = info.capabilities;
+    const bool direct = std::ranges::count(can.io_modes, IoMode::kDirect) > 0;
+    if (!direct || can.file_layer || can.server || (info.missing && !info.missing().empty())) {
+      continue;
+    }
+    EngineOptions options = DefaultEngineOptions(info);
+    options.io = IoMode::kDirect;
+    try {
+      OpenEngine(info, scratch->path() + "/" + info.name, options);
+      ADD_FAILURE() << info.name << " was opened";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage) << e.what();
+      EXPECT_NE(std::string(e.what()).find("data=journal"), std::string::npos) << e.what();
+    }
+  }
 }
 
 // A failing disk may lose blocks without which the file system cannot be mounted.
