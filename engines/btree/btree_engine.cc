@@ -262,7 +262,7 @@ class BtreeEngine : public Engine {
         {"replacement", "s3-fifo"},
         {"durability", DurabilityName(o.durability)},
         {"lazy_interval_ms", std::to_string(lazy_interval_ms_)},
-        {"torn_page", btree::TornPageName(o.torn_page)},
+        {"torn_page", btree::TornPageName(store_->torn_page())},
         {"checkpoint_log", std::to_string(o.checkpoint_log_bytes)},
         {"scan_readahead", std::to_string(o.scan_readahead_bytes)},
         {"change_buffer_bytes", std::to_string(ChangeBufferLimit())},

@@ -218,6 +218,12 @@ class Store {
   }
 
   const StoreOptions& options() const { return options_; }
+  // Returns the protection that is in force. A full disk may leave the doublewrite file in force in
+  // place of images in the log, until the next opening.
+  TornPage torn_page() const {
+    const bool images = options_.torn_page == TornPage::kFullPageImage;
+    return images && !logs_images_ ? TornPage::kDoublewrite : options_.torn_page;
+  }
   const RecoveryResult& recovery() const { return recovery_; }
   Pool* pool() { return pool_.get(); }
   PageFile* file() { return file_.get(); }

@@ -395,6 +395,8 @@ TEST_P(FullCheckpointTest, NoCommitUsesTheReserve) {
     Open();
     EXPECT_EQ(store_->checkpoints(), 0u);
     EXPECT_EQ(store_->pool()->Counters().images, 0u);
+    EXPECT_EQ(store_->torn_page(),
+              GetParam() == TornPage::kNone ? TornPage::kNone : TornPage::kDoublewrite);
     for (int i = 0; i < 2; ++i) {
       ExpectRefused([&] { Put("new", "1"); });
     }
@@ -409,6 +411,8 @@ TEST_P(FullCheckpointTest, NoCommitUsesTheReserve) {
   EXPECT_EQ(store_->checkpoints(), 1u);
   EXPECT_EQ(Get("new"), "1");
   ExpectSound();
+  Open();
+  EXPECT_EQ(store_->torn_page(), GetParam());
 }
 INSTANTIATE_TEST_SUITE_P(TornPages, FullCheckpointTest,
                          testing::Values(TornPage::kDoublewrite, TornPage::kFullPageImage,
