@@ -29,16 +29,14 @@ FileWatch::FileWatch(std::string dir, std::function<FileKind(const std::string&)
       kind_(std::move(kind)),
       inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
-  if (inotify_ < 0 || stop_ < 0) throw Error::Io("watch", dir_, errno);
+  if (inotify_.fd < 0 || stop_.fd < 0) throw Error::Io("watch", dir_, errno);
   EnterDirectory("");
   thread_ = StartThread("watching the server's files", [this] { Follow(); });
 }
 
 FileWatch::~FileWatch() {
   const uint64_t one = 1;
-  if (::write(stop_, &one, sizeof one) == sizeof one) thread_.join();
-  ::close(inotify_);
-  ::close(stop_);
+  if (::write(stop_.fd, &one, sizeof one) == sizeof one) thread_.join();
 }
 
 void FileWatch::Enter(const std::string& path) {
@@ -53,7 +51,7 @@ void FileWatch::EnterDirectory(const std::string& path) {
   // missed.
   const std::string full = Joined(dir_, path);
   const int number =
-      ::inotify_add_watch(inotify_, full.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+      ::inotify_add_watch(inotify_.fd, full.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
   if (number >= 0) watched_[number] = path;
   std::error_code error;
   std::filesystem::directory_iterator at(full, error);
@@ -65,10 +63,10 @@ void FileWatch::EnterDirectory(const std::string& path) {
 void FileWatch::Follow() {
   ::pthread_setname_np(::pthread_self(), "file-watch");
   alignas(inotify_event) char bytes[16384];
-  pollfd ready[] = {{inotify_, POLLIN, 0}, {stop_, POLLIN, 0}};
+  pollfd ready[] = {{inotify_.fd, POLLIN, 0}, {stop_.fd, POLLIN, 0}};
   while (::poll(ready, 2, -1) >= 0 || errno == EINTR) {
     if (ready[1].revents != 0) return;
-    const ssize_t size = ::read(inotify_, bytes, sizeof bytes);
+    const ssize_t size = ::read(inotify_.fd, bytes, sizeof bytes);
     for (ssize_t at = 0; at < size;) {
       const auto* const event = reinterpret_cast<const inotify_event*>(bytes + at);
       at += static_cast<ssize_t>(sizeof *event + event->len);

@@ -11,6 +11,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "engines/sql/file_watch.h"
 #include "tests/few_threads.h"
 
 namespace testbed {
@@ -55,6 +56,21 @@ TEST(RefusedCallsTest, WhatTheLibraryOfFilesThrowsIsAnError) {
     EXPECT_TRUE(std::string(e.what()).starts_with("open " + dir + "/file: Permission denied"))
         << e.what();
   }
+  fs::remove_all(dir);
+}
+
+TEST(RefusedCallsTest, AWatchWhoseThreadIsNotMadeLeavesNoDescriptorOpen) {
+  const std::string dir = NewDirectory();
+  const std::string said = WithFewThreads(1, [&dir] {
+    const int before = LowestFreeDescriptor();
+    try {
+      const FileWatch watch(dir, [](const std::string&) { return FileKind::kData; });
+    } catch (const Error& e) {
+      const int left = LowestFreeDescriptor() - before;
+      throw Error(e.kind(), std::to_string(left) + " left: " + e.what());
+    }
+  });
+  EXPECT_TRUE(said.starts_with("0 left: the system does not make a thread")) << said;
   fs::remove_all(dir);
 }
 
