@@ -100,9 +100,7 @@ class BtreeSession : public Session {
     Write({false, table, key, value});
   }
 
-  void Erase(TableId table, std::string_view key) override {
-    Write({true, table, key, {}});
-  }
+  void Erase(TableId table, std::string_view key) override { Write({true, table, key, {}}); }
 
   std::unique_ptr<Cursor> NewCursor(TableId table) override {
     return std::make_unique<btree::BtreeCursor>(store_->SessionTable(table), client_.context(),

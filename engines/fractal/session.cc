@@ -76,9 +76,7 @@ void FractalSession::Put(TableId table, std::string_view key, std::string_view v
   Write({false, table, key, value});
 }
 
-void FractalSession::Erase(TableId table, std::string_view key) {
-  Write({true, table, key, {}});
-}
+void FractalSession::Erase(TableId table, std::string_view key) { Write({true, table, key, {}}); }
 
 Tree* FractalSession::Table(TableId table) const {
   Tree* tree = store_->Table(table);

@@ -113,9 +113,7 @@ class LogSession : public Session {
     CheckValueSize("log", value.size(), kLongestValue);
     Write({table, false, key, value});
   }
-  void Erase(TableId table, std::string_view key) override {
-    Write({table, true, key, {}});
-  }
+  void Erase(TableId table, std::string_view key) override { Write({table, true, key, {}}); }
   std::unique_ptr<Cursor> NewCursor(TableId) override { RefuseRead(); }
 
  private:

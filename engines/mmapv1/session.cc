@@ -66,9 +66,7 @@ void Mmapv1Session::Put(TableId table, std::string_view key, std::string_view va
   Write(table, key, false, value);
 }
 
-void Mmapv1Session::Erase(TableId table, std::string_view key) {
-  Write(table, key, true, {});
-}
+void Mmapv1Session::Erase(TableId table, std::string_view key) { Write(table, key, true, {}); }
 
 std::unique_ptr<Cursor> Mmapv1Session::NewCursor(TableId table) {
   store_->CheckTable(table);

@@ -31,9 +31,9 @@ TEST(LazyPromiseTest, ACheckpointPromisesTheCommitsBeforeIt) {
   std::string dir = std::filesystem::current_path() / "lazy_promise_test_XXXXXX";
   ASSERT_NE(::mkdtemp(dir.data()), nullptr);
   CrashtestOptions options;
-  options.run = ParseRunOptions({"--engine", "lazy-loser", "--io", "buffered", "--durability",
-                                 "lazy", "--lazy-interval", "10", "--rows", "1", "--dir", dir,
-                                 "--quiet"});
+  options.run =
+      ParseRunOptions({"--engine", "lazy-loser", "--io", "buffered", "--durability", "lazy",
+                       "--lazy-interval", "10", "--rows", "1", "--dir", dir, "--quiet"});
   options.run.Resolve();
   options.kills = 1;
   options.writers = 1;

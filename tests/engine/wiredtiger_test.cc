@@ -392,9 +392,8 @@ TEST_F(WiredtigerTest, TextThatUndoesAnOptionOfTheRunIsRefused) {
     options_.extra = {{option, text}};
     return ErrorOf(Error::kUsage, [&] { Open(); });
   };
-  for (const std::string key :
-       {"transaction_sync", "debug_mode", "cache_size", "direct_io", "checkpoint", "block_cache",
-        "chunk_cache"}) {
+  for (const std::string key : {"transaction_sync", "debug_mode", "cache_size", "direct_io",
+                                "checkpoint", "block_cache", "chunk_cache"}) {
     const std::string said = refusal("connection_config", "hash=(buckets=64)," + key + "=(x=1)");
     EXPECT_NE(said.find(key + "=(x=1): it follows from"), std::string::npos) << said;
   }

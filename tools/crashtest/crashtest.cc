@@ -345,9 +345,9 @@ void Test::FailedOpening(pid_t writer, int number) {
   if (end.empty()) end = fmt::format("did not open it within {} ms", options_.verify_wait_ms);
   if (!exists_ && shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
   if (EndedByStop()) return;
-  result_.failures.push_back(fmt::format("round {}: the database does not open: {}", number,
-                                         shared_->failure[0] != '\0' ? shared_->failure
-                                                                     : "its process " + end));
+  result_.failures.push_back(
+      fmt::format("round {}: the database does not open: {}", number,
+                  shared_->failure[0] != '\0' ? shared_->failure : "its process " + end));
 }
 
 // Makes one round: clients write, a crash, and the verification. Returns whether the round counts,

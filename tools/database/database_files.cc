@@ -80,9 +80,7 @@ bool IsBegunRecord(const std::string& text) {
 }
 
 // Returns the engine that the record names, without its release; empty when it names none.
-std::string EngineOf(const json& record) {
-  return SplitRelease(record.value("engine", "")).engine;
-}
+std::string EngineOf(const json& record) { return SplitRelease(record.value("engine", "")).engine; }
 
 // Throws Error (kUsage) when this build lacks the engine that the record names. None of the files
 // would be recognized, and without the record nothing would know them any more.

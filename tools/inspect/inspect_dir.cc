@@ -113,8 +113,8 @@ void CheckAllThere(const std::string& dir, const std::string& run, const nlohman
 // take it for damaged.
 void CheckFilesReadable(const InspectedDir::Database& database, const std::string& command) {
   std::error_code error;
-  fs::recursive_directory_iterator at(database.path,
-                                      fs::directory_options::skip_permission_denied, error);
+  fs::recursive_directory_iterator at(database.path, fs::directory_options::skip_permission_denied,
+                                      error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     std::error_code unknown;
     const bool is_directory = at->is_directory(unknown);

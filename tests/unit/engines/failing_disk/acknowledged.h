@@ -69,8 +69,7 @@ class Acknowledged {
     for (const auto& [key, value] : rows) {
       const FaultRow& now = found.at(key);
       some = some || (value && now == value);
-      older = older ||
-              (now ? std::stoi(*now) < number : value && rows_.at(key).erased_by < number);
+      older = older || (now ? std::stoi(*now) < number : value && rows_.at(key).erased_by < number);
     }
     return some && older;
   }

@@ -87,7 +87,7 @@ class RunChildTest : public testing::Test {
 
   static inline bool stop_ = false;
   static inline std::atomic<int> looks_ = 0;  // for a stop since the load has ended; 0 before
-  static inline bool begun_ = false;  // a phase has begun, and did not hit the limit yet
+  static inline bool begun_ = false;          // a phase has begun, and did not hit the limit yet
   static inline uint64_t hits_ = 0;
   static inline std::string events_;
   std::string dir_;
