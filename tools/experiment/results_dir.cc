@@ -62,8 +62,8 @@ void RemoveUnfinishedHeaders(const std::string& dir) {
   }
 }
 
-// Returns whether the folder is one that a creation makes first, with nothing in it but the claim of
-// the process that makes the header now, or was killed then.
+// Returns whether the folder is one that a creation makes first, with nothing in it but the claim
+// of the process that makes the header now, or was killed then.
 bool IsBegunFolder(const fs::path& folder) {
   const std::string name = folder.filename();
   if (name != "cells" && name != "loads" && name != "claims") return false;

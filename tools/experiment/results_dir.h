@@ -84,8 +84,8 @@ class ResultsDir {
   // are accepted, since Remove leaves them.
   void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
   // Does what Create does, but shares the directory with other processes that made this call, on
-  // whatever host: one after the other changes experiment.json. Throws Stopped when the user asks to
-  // stop meanwhile.
+  // whatever host: one after the other changes experiment.json. Throws Stopped when the user asks
+  // to stop meanwhile.
   void CreateShared(const Experiment& experiment, const PlanOptions& options,
                     bool beside_others = false);
   // Shares a directory that CreateShared has made, and leaves it as it is. Throws Error (kUsage)

@@ -108,8 +108,9 @@ void ParallelLauncher::Start(const std::vector<std::string>& command,
   WriteOutputFile(
       "--out", log_,
       fmt::format("{}after block by GNU parallel, on {}\n", kLogBegins, fmt::join(fit, ", ")));
-  // --plain leaves out the options that the user's environment and files have for GNU parallel: with
-  // --dry-run no block would run, and with --nice a slower one. PARALLEL_SSH still names the ssh.
+  // --plain leaves out the options that the user's environment and files have for GNU parallel:
+  // with --dry-run no block would run, and with --nice a slower one. PARALLEL_SSH still names the
+  // ssh.
   std::vector<std::string> words = {parallel_,
                                     "--plain",
                                     "--will-cite",

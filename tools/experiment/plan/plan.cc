@@ -170,22 +170,27 @@ void CheckBeginsWithLoad(const CellPhases& phases) {
                           first, loader));
 }
 
+// Returns the options of a cell whose axes have the options `of_axes`.
+OptionMap OptionsOfCell(const Experiment& e, const PlanOptions& options,
+                        const ExperimentScale& scale, const std::string& engine,
+                        const OptionMap& of_axes) {
+  OptionMap all = e.options;
+  Overlay(scale.options, &all);
+  const auto own = e.engine_options.find(engine);
+  if (own != e.engine_options.end()) Overlay(own->second, &all);
+  const auto here = scale.engine_options.find(engine);
+  if (here != scale.engine_options.end()) Overlay(here->second, &all);
+  Overlay(of_axes, &all);
+  Overlay(options.set, &all);
+  const auto ram = all.find("ram");
+  if (ram != all.end() && ram->second == "auto") ram->second = std::to_string(AutoRam(options));
+  return all;
+}
+
 void SettleCell(const Experiment& e, const PlanOptions& options, const ExperimentScale& scale,
                 Cell* cell) {
-  const OptionMap of_axes = cell->options;
-  const std::string engine = EngineOf({&options.set, &of_axes, &scale.options, &e.options});
-  cell->options = e.options;
-  Overlay(scale.options, &cell->options);
-  const auto own = e.engine_options.find(engine);
-  if (own != e.engine_options.end()) Overlay(own->second, &cell->options);
-  const auto here = scale.engine_options.find(engine);
-  if (here != scale.engine_options.end()) Overlay(here->second, &cell->options);
-  Overlay(of_axes, &cell->options);
-  Overlay(options.set, &cell->options);
-  const auto ram = cell->options.find("ram");
-  if (ram != cell->options.end() && ram->second == "auto") {
-    ram->second = std::to_string(AutoRam(options));
-  }
+  const std::string engine = EngineOf({&options.set, &cell->options, &scale.options, &e.options});
+  cell->options = OptionsOfCell(e, options, scale, engine, cell->options);
   for (const Skip& skip : e.skips) {
     if (IsOneOf(e, options.scale, skip.scales) && Matches(cell->labels, skip.where))
       cell->skipped = skip.why;

@@ -365,8 +365,8 @@ TEST(SlurmTest, ALongListIsSeveralArraysAndThoseThatWereTakenAreTold) {
   std::filesystem::remove_all(directory);
 }
 
-// sbatch accepts the beginning of an option's name, and takes the last --exclude alone. The hosts of
-// the user's then got blocks, or those that were refused.
+// sbatch accepts the beginning of an option's name, and takes the last --exclude alone. The hosts
+// of the user's then got blocks, or those that were refused.
 TEST(SlurmTest, ExcludedHostsAndRefusedOnesAreOneOption) {
   std::string directory = std::filesystem::current_path() / "slurm_test_XXXXXX";
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
