@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "engines/btree/tree/overflow.h"
 #include "tests/unit/engines/btree/inspect_util.h"
 #include "tools/database/copy_tree.h"
 
