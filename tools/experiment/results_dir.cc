@@ -154,11 +154,13 @@ void ResultsDir::CreateShared(const Experiment& e, const PlanOptions& options, b
 // Waits for the claim on experiment.json, which its holders have for a moment only; that of a host
 // that has died may be held for as long as a lease of a file server lasts.
 Claim ResultsDir::ClaimHeader() const {
+  using std::chrono::milliseconds;
   const std::string file = ClaimFile(kHeaderClaim);
-  for (;;) {
+  // A thousand tasks may begin at once. The longer one waits, the less often it asks the server.
+  for (milliseconds pause(10);; pause = std::min(2 * pause, milliseconds(640))) {
     if (std::optional<Claim> claim = Claim::Try(file)) return std::move(*claim);
     if (StopRequested()) throw Stopped("while another process changed experiment.json");
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(pause);
   }
 }
 
