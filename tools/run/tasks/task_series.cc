@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "device/account/counts.h"
 #include "device/machine/memory_budget.h"
 #include "workloads/measure/background_work.h"
 #include "workloads/measure/histogram.h"
@@ -28,9 +29,11 @@ struct SecondPart {
   double Amount(double all) const { return all * (end - begin); }
 
  private:
+  // A number of requests may be below 0, as int64_t (BlockCounts).
   static uint64_t UpTo(double share, uint64_t all) {
     if (share >= 1) return all;
-    return static_cast<uint64_t>(std::llround(static_cast<double>(all) * share));
+    const auto number = static_cast<double>(static_cast<int64_t>(all));
+    return static_cast<uint64_t>(std::llround(number * share));
   }
 };
 using SecondParts = std::vector<SecondPart>;
@@ -73,6 +76,15 @@ void AddBackgroundOf(const SecondPart& part, std::vector<BackgroundWork>* all) {
   }
 }
 
+// Adds the requests of other programs that the part of an interval has.
+void AddOthersOf(const SecondPart& part, BlockCounts* all) {
+  for (const auto figure :
+       {&BlockCounts::reads, &BlockCounts::read_bytes, &BlockCounts::writes,
+        &BlockCounts::write_bytes, &BlockCounts::flushes, &BlockCounts::readahead}) {
+    all->*figure += part.Count(part.interval->other_programs.*figure);
+  }
+}
+
 // Adds what the part of an interval has of the machine and of the process. What memory holds is
 // known at the end of an interval alone.
 void AddHostOf(const SecondPart& part, Interval* row) {
@@ -85,6 +97,7 @@ void AddHostOf(const SecondPart& part, Interval* row) {
   row->host_user_seconds += part.Amount(interval.host_user_seconds);
   row->host_system_seconds += part.Amount(interval.host_system_seconds);
   AddBackgroundOf(part, &row->background);
+  AddOthersOf(part, &row->other_programs);
   if (!part.has_most) return;
   row->resident_bytes = interval.resident_bytes;
   if (!interval.memory) return;

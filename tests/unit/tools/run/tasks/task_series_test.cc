@@ -123,6 +123,21 @@ TEST(MergeSeriesTest, WhatALongIntervalDoesNotTellOfASecondIsNotKnownThere) {
   EXPECT_EQ(rows[1].background[0].write_bytes, 400u);
 }
 
+// They were left out, so that the run's own part of the device was the whole of it.
+TEST(MergeSeriesTest, TheRequestsOfOtherProgramsAreDividedToo) {
+  std::vector<Interval> stopped = {IntervalOf(2, 10, 1000), IntervalOf(3, 8, 3000)};
+  stopped[0].other_programs = {
+      .reads = 6, .read_bytes = 600, .writes = ~uint64_t{3}, .write_bytes = 80};
+  stopped[1].other_programs = {.reads = 1, .writes = 5};
+  const std::vector<Interval> other = {IntervalOf(3, 10, 1000)};
+  const std::vector<Interval> rows = MergeSeries({{0, &stopped}, {0, &other}}, 2);
+  ASSERT_EQ(rows.size(), 3u);
+  const BlockCounts half{.reads = 3, .read_bytes = 300, .writes = ~uint64_t{1}, .write_bytes = 40};
+  EXPECT_EQ(rows[0].other_programs, half) << "-4 requests are -2 in each second";
+  EXPECT_EQ(rows[1].other_programs, half);
+  EXPECT_EQ(rows[2].other_programs, stopped[1].other_programs);
+}
+
 TEST(MergeSeriesTest, ASecondInWhichNoTaskWorkedIsThere) {
   const std::vector<Interval> first = {IntervalOf(1, 100, 1000)}, late = {IntervalOf(1, 10, 1000)},
                               none = {};
