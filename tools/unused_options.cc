@@ -166,6 +166,11 @@ std::vector<std::string> TakenByNoPhase(const RunOptions& options) {
 }
 
 void CheckTakenByPhases(const RunOptions& options, const std::vector<std::string>& words) {
+  constexpr std::array kOfPhases = {"--seconds", "--operations", "--rate"};
+  if (std::none_of(kOfPhases.begin(), kOfPhases.end(),
+                   [&](const char* option) { return Gives(words, option); })) {
+    return;  // making the workloads takes the keys and the trace of the run, which may be large
+  }
   for (const std::string& option : TakenByNoPhase(options)) {
     if (!Gives(words, option)) continue;
     throw Error(Error::kUsage,
