@@ -1,16 +1,15 @@
 // Tests that `testbed crashtest` asks for the lazy commits that a checkpoint has made durable,
 // however young they are.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <thread>
 
 #include "tests/crash/engine_without_rows.h"
+#include "tests/own_dir.h"
 #include "tools/crashtest/crashtest.h"
 #include "tools/options.h"
 
@@ -28,12 +27,11 @@ void CommitSlowly() {
 
 TEST(LazyPromiseTest, ACheckpointPromisesTheCommitsBeforeIt) {
   AddEngineWithoutRows("lazy-loser", [] {}, CommitSlowly);
-  std::string dir = std::filesystem::current_path() / "lazy_promise_test_XXXXXX";
-  ASSERT_NE(::mkdtemp(dir.data()), nullptr);
+  const OwnDir dir("lazy_promise_test");
   CrashtestOptions options;
   options.run =
       ParseRunOptions({"--engine", "lazy-loser", "--io", "buffered", "--durability", "lazy",
-                       "--lazy-interval", "10", "--rows", "1", "--dir", dir, "--quiet"});
+                       "--lazy-interval", "10", "--rows", "1", "--dir", dir.path(), "--quiet"});
   options.run.Resolve();
   options.kills = 1;
   options.writers = 1;
@@ -41,7 +39,6 @@ TEST(LazyPromiseTest, ACheckpointPromisesTheCommitsBeforeIt) {
   options.least_commits = kOldCommits;
   options.run.data.seed = SeedOfFirstCrash(75, 50);  // during checkpoints
   const CrashtestResult result = RunCrashtest(options);
-  std::filesystem::remove_all(dir);
   ASSERT_EQ(result.failures.size(), 1u);
   const std::string& failure = result.failures[0];
   const std::string begin = "during checkpoints: transaction ";

@@ -52,6 +52,7 @@ TEST(VoidRoundTest, ATestWhoseRoundsHaveTestedNothingFails) {
   result.stopped = true;
   FailIfNothingWasTested(options, &result);
   EXPECT_TRUE(result.failures.empty()) << "there were no such rounds yet";
+  result.stopped = false;
   FailIfNothingWasTested(CrashtestOptions(), &result);
   EXPECT_TRUE(result.failures.empty());
 }

@@ -61,9 +61,10 @@ enum class DiskCall : uint8_t {
 struct DiskFault {
   DiskCall call = DiskCall::kSync;
   uint64_t at = UINT64_MAX;
-  int error = EIO;        // 0: a write or read transfers only its first part, and says so
-  bool lasts = false;     // all later calls of the kind fail, too
-  std::string file = "";  // fails only writes, syncs and allocations of paths that end so
+  int error = EIO;     // 0: a write or read transfers only its first part, and says so
+  bool lasts = false;  // all later calls of the kind fail, too
+  // Fails only writes, syncs, allocations and creations of paths that end so.
+  std::string file = "";
 };
 
 class FailingDisk {
