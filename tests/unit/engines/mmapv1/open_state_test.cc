@@ -80,6 +80,15 @@ class Mmapv1OpenStateTest : public Mmapv1Test {
     return Error::kRun;
   }
 
+  // Returns whether the check reports a fault, or refuses the files as those of another format.
+  bool CheckFindsFault() const {
+    try {
+      return !FirstFault(database_).empty();
+    } catch (const Error&) {
+      return true;
+    }
+  }
+
   const std::string killed_ = dir_ + "/killed", closed_ = dir_ + "/closed";
   const std::string disk_ = dir_ + "/disk", database_ = disk_ + "/database";
 };
@@ -96,7 +105,7 @@ TEST_F(Mmapv1OpenStateTest, AFlippedBitOfTheHeaderIsRefusedOrLosesNothing) {
       } catch (const Error&) {
         ++refused;
         EXPECT_EQ(fs::exists(JournalPath(database_, 1)), killed);
-        EXPECT_THROW(FirstFault(database_), Error);
+        EXPECT_TRUE(CheckFindsFault());
       }
     }
     EXPECT_EQ(refused, 8 * (sizeof(NsHeader) - sizeof(NsHeader::tables)));
@@ -122,7 +131,7 @@ TEST_F(Mmapv1OpenStateTest, AStateThatWasOverwrittenWithZerosIsRefused) {
   MakeDatabase(true);
   ChangeHeader([](NsHeader* header) { header->mark.state = OpenState::kClean; });
   EXPECT_EQ(KindOfRefusal(), Error::kCorruption);
-  EXPECT_THROW(FirstFault(database_), Error);
+  EXPECT_TRUE(CheckFindsFault());
   ChangeHeader([](NsHeader* header) { header->mark.state = OpenState::kJournaled; });
   ExpectAllRows();
 }
