@@ -178,10 +178,10 @@ TEST_F(HelpTest, WhatExamplesAndDocumentsNameExists) {
     if (entry.path().extension() == ".py") known.merge(OptionsIn(Read(entry.path())));
   }
   std::set<std::string> others = {
-      "--build",     "--preset",  "--install",     "--target",         "--changed", "--skip",
-      "--all",       "--only",    "--fix",         "--prefix",         "--cflags",  "--libs",
-      "--component", "--testbed", "--workloads",   "--ycsb-jars",      "--array",   "--exclusive",
-      "--nodes",     "--requeue", "--config-file", "--update-postgres"};
+      "--build",     "--preset",  "--install",     "--target",          "--changed", "--skip",
+      "--all",       "--only",    "--fix",         "--prefix",          "--cflags",  "--libs",
+      "--component", "--testbed", "--workloads",   "--ycsb-jars",       "--array",   "--exclusive",
+      "--nodes",     "--requeue", "--config-file", "--update-postgres", "--plain"};
   texts.emplace_back("README.md", Read(SourceDir() + "/README.md"));
   for (const auto& entry : std::filesystem::directory_iterator(SourceDir() + "/docs")) {
     if (entry.path().extension() == ".md") texts.emplace_back(entry.path(), Read(entry.path()));

@@ -293,7 +293,7 @@ TEST_F(InspectCommandTest, WhatIsNoDatabaseIsOneSentence) {
     ExpectRefused(Run(command), "testbed " + command + " needs DIR (");
     ExpectRefused(Run(command + " nosuch"), "directory nosuch does not exist");
     ExpectRefused(Run(command + " \"$(printf 'no\\033[2Jsuch')\""),
-                  "directory no [2Jsuch does not exist");
+                  "directory no\\x1b[2Jsuch does not exist");
     ExpectRefused(Run(command + " letter"), "letter is not a directory");
     ExpectRefused(Run(command + " empty"), "directory empty holds no database of ");
     ExpectRefused(Run(command + " empty letter"), "does not take letter");
