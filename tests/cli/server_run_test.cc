@@ -46,7 +46,7 @@ TEST_P(ServerRunTest, ReadsWhatItHasLoaded) {
     if (phase["kind"] != "load") continue;
     const double cpu = phase["account"]["cpu_user_seconds"].get<double>() +
                        phase["account"]["cpu_system_seconds"].get<double>();
-    EXPECT_GT(cpu / phase["count"].get<double>(), 50e-6) << "a statement of SQL takes longer";
+    EXPECT_GT(cpu / phase["count"].get<double>(), 20e-6) << "a statement of SQL takes longer";
   }
   // A read is one round trip, and each thread prepares its statement by one more.
   const nlohmann::json& causes = document["runs"][0]["phases"][2]["account"]["causes"];
