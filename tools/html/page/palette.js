@@ -11,19 +11,19 @@
     rocksdb: {light: '#d55e00', dark: '#f08a3c', dash: 'solid', symbol: 'rect'},
     wiredtiger: {light: '#009e73', dark: '#35c79b', dash: 'solid', symbol: 'triangle'},
     lmdb: {light: '#b3589a', dark: '#dd8fc4', dash: 'solid', symbol: 'diamond'},
-    innodb: {light: '#a87400', dark: '#e6b23c', dash: 'solid', symbol: 'roundRect'},
+    innodb: {light: '#a87400', dark: '#e6b23c', dash: 'solid', symbol: 'pin'},
     fractal: {light: '#3a86c8', dark: '#8cc5f2', dash: 'dashed', symbol: 'emptyCircle'},
     mmapv1: {light: '#6b5b95', dark: '#a99ad6', dash: 'dashed', symbol: 'emptyRect'},
     mdbx: {light: '#8c3f74', dark: '#c98bb5', dash: 'dashed', symbol: 'emptyDiamond'},
-    mysql: {light: '#7a5200', dark: '#cfa24e', dash: 'dashed', symbol: 'emptyRoundRect'},
+    mysql: {light: '#7a5200', dark: '#cfa24e', dash: 'dashed', symbol: 'emptyPin'},
     sqlite: {light: '#117733', dark: '#66c08a', dash: 'dotted', symbol: 'emptyTriangle'},
-    postgres: {light: '#555555', dark: '#b8b8b8', dash: 'dotted', symbol: 'emptyPin'},
-    pebble: {light: '#7a6a00', dark: '#cfc24a', dash: 'dotted', symbol: 'pin'},
-    'bf-tree': {light: '#332288', dark: '#9a8fe0', dash: 'dotted', symbol: 'arrow'}
+    postgres: {light: '#555555', dark: '#b8b8b8', dash: 'dotted', symbol: 'emptyArrow'},
+    pebble: {light: '#7a6a00', dark: '#cfc24a', dash: 'dotted', symbol: 'arrow'},
+    'bf-tree': {light: '#332288', dark: '#9a8fe0', dash: 'dotted', symbol: 'roundRect'}
   };
   // Those of engines that are not named above, by a hash of the name.
   var others = [
-    {light: '#882255', dark: '#d2769f', dash: 'dotted', symbol: 'emptyArrow'},
+    {light: '#882255', dark: '#d2769f', dash: 'dotted', symbol: 'emptyRoundRect'},
     {light: '#44576a', dark: '#a9b8c8', dash: 'dotted', symbol: 'emptyCircle'},
     {light: '#7d4a3a', dark: '#cfa193', dash: 'dotted', symbol: 'emptyRect'}
   ];
@@ -32,7 +32,7 @@
     {light: '#d55e00', dark: '#f08a3c', dash: 'dashed', symbol: 'rect'},
     {light: '#009e73', dark: '#35c79b', dash: 'dotted', symbol: 'triangle'},
     {light: '#b3589a', dark: '#dd8fc4', dash: 'solid', symbol: 'diamond'},
-    {light: '#a87400', dark: '#e6b23c', dash: 'dashed', symbol: 'roundRect'},
+    {light: '#a87400', dark: '#e6b23c', dash: 'dotted', symbol: 'pin'},
     {light: '#3a86c8', dark: '#8cc5f2', dash: 'dotted', symbol: 'emptyCircle'},
     {light: '#555555', dark: '#b8b8b8', dash: 'solid', symbol: 'emptyRect'}
   ];

@@ -105,6 +105,13 @@
     return [one(points(function (p) { return p.mean - (p.half || 0); }), false), one(points(function (p) { return 2 * (p.half || 0); }), true)];
   }
 
+  // Returns the labels at which the axes that are no curves are held, such as "size cached"; empty when there is none.
+  function held(experiment, choice) {
+    return experiment.axes.map(function (axis, a) {
+      return choice.fixed[a] >= 0 ? axis.name + ' ' + axis.labels[choice.fixed[a]] : '';
+    }).filter(function (text) { return text !== ''; }).join(', ');
+  }
+
   // Returns the plot of a choice; null when it shows no curve.
   testbed.curvePlot = function (experiment, choice, theme, width) {
     var every = testbed.curves(experiment, choice), curves = every.slice(0, 24), narrow = width < 560, all = [], labels = [], numbers = true;
@@ -152,7 +159,8 @@
       axisTick: {customValues: xs, show: true, lineStyle: {color: theme.rule}}, splitLine: {show: false},
       axisLabel: {customValues: xs, formatter: function (x) { return names['$' + x] || names['$' + Math.round(x)] || testbed.axis(x); }}
     });
-    option.xAxis.name = axisName + (curves.length < every.length ? '; the first ' + curves.length + ' of ' + every.length + ' curves' : '');
+    var at = held(experiment, choice);
+    option.xAxis.name = axisName + (at ? ', at ' + at : '') + (curves.length < every.length ? '; the first ' + curves.length + ' of ' + every.length + ' curves' : '');
     option.xAxis.nameLocation = 'middle';
     option.xAxis.nameGap = 28;
     option.xAxis.splitLine = {show: false};

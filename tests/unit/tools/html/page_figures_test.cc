@@ -2,6 +2,7 @@
 // does not have.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <utility>
 
@@ -154,6 +155,28 @@ TEST(PageFiguresTest, CurvesBelowZeroAreInThePanel) {
   EXPECT_EQ(least(-2), "undefined") << "the plot's own, below the least";
 }
 
+// A plot in a file is looked at without the page's controls.
+TEST(PageFiguresTest, ACurveSaysWhereTheOtherAxesAreHeld) {
+  json cells = json::array();
+  for (int engine : {0, 1}) {
+    for (int size : {0, 1}) {
+      for (int clients : {0, 1}) {
+        cells.push_back({{"labels", {engine, size, clients}}, {"figures", {{1, 0}}}});
+      }
+    }
+  }
+  const json experiment = {{"axes",
+                            {{{"name", "engine"}, {"labels", {"btree", "null"}}},
+                             {{"name", "size"}, {"labels", {"cached", "io-bound"}}},
+                             {{"name", "clients"}, {"labels", {"1", "4"}}}}},
+                           {"metrics", {{{"name", "rate"}, {"unit", "/s"}}}},
+                           {"cells", cells}};
+  EXPECT_EQ(EvaluateOnPage(experiment,
+                           "testbed.curvePlot(data, testbed.curveChoice(data),"
+                           " testbed.theme('light'), 800).option.xAxis.name;"),
+            "clients, at size cached");
+}
+
 // Of a search by --find-rate on a database that was there, which was interrupted, the page showed
 // nothing, though the text report has the rates that it had tried.
 TEST(PageFiguresTest, ASearchWithoutAPhaseBehindItIsTold) {
@@ -212,6 +235,20 @@ TEST(PageFiguresTest, AFigureThatIsRoundedToTheNextUnitHasIt) {
                            " testbed.time(999.4), testbed.bytes(1023), testbed.time(0.5)]"
                            ".join('; ');"),
             "1 ms; 1 µs; 1 MiB; 1 MB; 1,000; 999 µs; 1023 B; 500 ns");
+}
+
+// Squares with round and with sharp corners look alike at the size of a mark.
+TEST(PageFiguresTest, EnginesWithMarksOfOneShapeHaveLinesOfTheirOwn) {
+  const std::string looks = EvaluateOnPage(
+      json(),
+      "JSON.stringify(['btree', 'rocksdb', 'wiredtiger', 'lmdb', 'innodb', 'fractal', 'mmapv1',"
+      " 'mdbx', 'mysql', 'sqlite', 'postgres', 'pebble', 'bf-tree'].map(function (name) {"
+      "  var look = testbed.engineLook(name, testbed.theme('light'));"
+      "  return look.symbol.toLowerCase().replace('round', '') + ' ' + look.dash;"
+      "}));");
+  std::set<std::string> different;
+  for (const json& look : json::parse(looks)) different.insert(look.get<std::string>());
+  EXPECT_EQ(different.size(), 13u) << looks;
 }
 
 }  // namespace
