@@ -173,10 +173,11 @@ void CheckTakenByPhases(const RunOptions& options, const std::vector<std::string
   }
   for (const std::string& option : TakenByNoPhase(options)) {
     if (!Gives(words, option)) continue;
-    throw Error(Error::kUsage,
-                fmt::format("{0} is for phases without {1} of their own, and --workload has none; "
-                            "leave {0} out",
-                            option, option == "--rate" ? "a rate" : "a length"));
+    throw Error(
+        Error::kUsage,
+        fmt::format("{0} is for phases without {1} of their own, and --workload has no such phase; "
+                    "leave {0} out",
+                    option, option == "--rate" ? "a rate" : "a length"));
   }
 }
 

@@ -134,7 +134,8 @@ TEST_F(UnusedOptionsTest, FreshRemovesTheDatabaseOfADirectory) {
 }
 
 TEST_F(UnusedOptionsTest, LengthsAndRatesAreOfPhasesWithoutTheirOwn) {
-  const std::string none = " is for phases without a length of their own, and --workload has none";
+  const std::string none =
+      " is for phases without a length of their own, and --workload has no such phase";
   const std::string all = " --workload 'insert,point-read 5s,ycsb-c 1s @ 100,settle'";
   ExpectUnused("--seconds 9" + all, "--seconds" + none + "; leave --seconds out");
   ExpectUnused("--operations=9" + all, "--operations" + none);
@@ -149,8 +150,9 @@ TEST_F(UnusedOptionsTest, LengthsAndRatesAreOfPhasesWithoutTheirOwn) {
   }
   ExpectUsed({"--cache-pct", "auto", "--seconds", "9", "--workload", "insert,point-read 5s"});
   ExpectUsed({"--rate", "9", "--workload", "insert,point-read 5s @ 5"});  // the load keeps to it
-  ExpectRefused(Run(std::string(kSmall) + "--reuse --rate 9 --workload 'point-read @ 5,settle'"),
-                "--rate is for phases without a rate of their own, and --workload has none");
+  ExpectRefused(
+      Run(std::string(kSmall) + "--reuse --rate 9 --workload 'point-read @ 5,settle'"),
+      "--rate is for phases without a rate of their own, and --workload has no such phase");
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
