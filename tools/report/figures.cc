@@ -139,6 +139,12 @@ json OwnDeviceJson(const json& account) {
           {"write_bytes", whole(own.write_bytes)}};
 }
 
+double EngineMisses(const json& account) {
+  const double asks = Number(account, "/engine/block_requests");
+  return std::isnan(asks) ? Number(account, "/engine/block_reads")
+                          : asks - Number(account, "/engine/block_hits");
+}
+
 std::vector<WriteClass> WriteClasses(const json& phase) {
   std::vector<WriteClass> classes;
   auto add = [&classes](const std::string& name, double bytes) {

@@ -95,6 +95,11 @@ DeviceIo OwnDeviceIo(const nlohmann::json& account);
 // Returns OwnDeviceIo as "own" of a phase's account; null when it is not known.
 nlohmann::json OwnDeviceJson(const nlohmann::json& account);
 
+// Returns the blocks that the engine's cache did not have: those that it was asked for, without its
+// hits. An engine that does not count what its cache is asked for (bf-tree) counts the blocks that
+// it read. NaN when the engine counts neither. `account` is a phase's.
+double EngineMisses(const nlohmann::json& account);
+
 // A class of written bytes.
 struct WriteClass {
   std::string name;

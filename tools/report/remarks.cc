@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tools/output/table.h"
 #include "tools/report/figures.h"
@@ -81,20 +82,23 @@ std::string LogPartsLine(const json& document) {
 
 std::string ChecksLine(const json& document) {
   constexpr double kMany = 0.02;  // of the operations; a sample checks one in 64
-  std::string phases;
-  bool in_asks = false;
+  std::string phases, also_in;  // also_in: the column of the engine that has the checks, too
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const double checks = Number(phase, "/verified", 0);
     if (checks <= kMany * Number(phase, "/count", 0)) return;
     phases += fmt::format("{}{} with {}", phases.empty() ? "" : "; ", RowName(run, phase, ""),
                           WithNoun(Whole(checks), "check"));
     const json& account = phase.at("account");
-    in_asks = in_asks ||
-              (Number(account, "/engine/block_requests", 0) > 0 && !account.contains("checks"));
+    if (account.contains("checks")) return;
+    const double asks = Number(account, "/engine/block_requests");
+    if (asks > 0) also_in = "engine asks";
+    if (std::isnan(asks) && EngineMisses(account) > 0) also_in = "engine misses";
   });
   if (phases.empty()) return "";
-  return fmt::format("the work of checks (--verify) is in ops/s and cpu us/op{}: {}\n",
-                     in_asks ? ", and in engine asks, as the engine does not count it apart" : "",
+  if (!also_in.empty()) {
+    also_in = fmt::format(", and in {}, as the engine does not count it apart", also_in);
+  }
+  return fmt::format("the work of checks (--verify) is in ops/s and cpu us/op{}: {}\n", also_in,
                      phases);
 }
 

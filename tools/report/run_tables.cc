@@ -132,7 +132,7 @@ Table ReadTable(const json& document) {
     if (!phase.contains("operations")) return;
     const double all = Number(phase, "/count");
     const double asks = Number(phase, "/account/engine/block_requests");
-    const double misses = asks - Number(phase, "/account/engine/block_hits");
+    const double misses = EngineMisses(phase.at("account"));
     const auto asked_for = [](const json& cause) { return cause.at("ground") == "foreground"; };
     const double foreground =
         Counts("kernel", phase) ? SumOfCauses(phase, "kernel", "read_bytes", asked_for) : NAN;

@@ -39,9 +39,8 @@ void AddAccount(const json& phase, std::map<std::string, double>* metrics) {
   const auto each = [&](const char* name, double value) { (*metrics)[name] = value / count; };
   each("cpu_us", 1e6 * (Number(phase, "/account/cpu_user_seconds") +
                         Number(phase, "/account/cpu_system_seconds")));
-  const double asks = Number(phase, "/account/engine/block_requests");
-  each("engine_asks", asks);
-  each("engine_misses", asks - Number(phase, "/account/engine/block_hits"));
+  each("engine_asks", Number(phase, "/account/engine/block_requests"));
+  each("engine_misses", EngineMisses(phase.at("account")));
   for (const std::string figure : {"reads", "read_bytes", "writes", "write_bytes"}) {
     each(("file_" + figure).c_str(), SumOfCauses(phase, "/file/" + figure));
     each(("kernel_" + figure).c_str(), SumOfCauses(phase, "/kernel/" + figure));

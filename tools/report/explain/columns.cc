@@ -160,7 +160,9 @@ const std::vector<ColumnMeaning> kMeanings = {
      "Blocks that the engine asked of its own cache, per operation. Where each session counts its "
      "own blocks (btree, fractal, rocksdb, sqlite), the blocks of checks (--verify) are left out; "
      "other engines' figures include them."},
-    {kReads, "engine misses", "How many of these blocks the cache did not have, per operation."},
+    {kReads, "engine misses",
+     "How many of these blocks the cache did not have, per operation; of bf-tree, which does not "
+     "count what it asks its cache for, the pages that it read."},
     {kReads, "file reads", "Read calls that reached files, per operation (counted on each call)."},
     {kReads, "file B/read", "Bytes of such a call."},
     {kReads, "kernel reads",

@@ -122,6 +122,10 @@ TEST(MetricsTest, AreFoundInAPhase) {
   EXPECT_FALSE(metrics.contains("kernel_reads"));
   EXPECT_FALSE(metrics.contains("write_amplification"));
   EXPECT_FALSE(metrics.contains("memory_held")) << "nothing bounded the memory";
+  json no_asks = Phase("point-read", "measure", 100);
+  no_asks["account"]["engine"] = {{"block_reads", 700}};
+  EXPECT_DOUBLE_EQ(MetricsOf(no_asks).at("").at("engine_misses"), 0.7) << "as of bf-tree";
+  EXPECT_FALSE(MetricsOf(no_asks).at("").contains("engine_asks"));
   json bounded = Phase("point-read", "measure", 100);
   bounded["memory"] = {{"held_mean", 4096}, {"held_most", 8192}};
   EXPECT_EQ(MetricsOf(bounded).at("").at("memory_held"), 4096);

@@ -59,6 +59,11 @@ TEST(ChecksLineTest, TellsOfPhasesThatCheckMoreThanASample) {
   EXPECT_EQ(ChecksLine(document), line);
   phase["account"]["engine"] = {{"block_requests", 700}};
   EXPECT_THAT(ChecksLine(document), HasSubstr("in engine asks, as the engine does not count"));
+  phase["account"]["engine"] = {{"block_reads", 700}};
+  EXPECT_THAT(ChecksLine(document), HasSubstr("in engine misses, as the engine does not count"));
+  phase["account"]["engine"] = {{"block_requests", 0}, {"block_hits", 0}, {"block_reads", 700}};
+  EXPECT_EQ(ChecksLine(document), line) << "nothing was asked of the cache";
+  phase["account"]["engine"] = {{"block_requests", 700}};
   phase["account"]["checks"] = {{"count", 100}};
   EXPECT_EQ(ChecksLine(document), line) << "they are left out";
 }
