@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
@@ -239,7 +240,12 @@ std::vector<std::pair<std::string, std::string>> PebbleEngine::EffectiveSettings
     } else if (line.starts_with("[")) {
       section.clear();
     } else if (equals != std::string::npos) {
-      settings.emplace_back(section + line.substr(begin, equals - begin), line.substr(equals + 1));
+      const std::string name = line.substr(begin, equals - begin);
+      std::string value = line.substr(equals + 1);
+      if (name == "bytes_per_sync" && settings_.io == IoMode::kDirect) {
+        value = "no effect: with --io direct there are no dirty pages of tables";
+      }
+      settings.emplace_back(section + name, std::move(value));
     }
   }
   return settings;

@@ -83,7 +83,9 @@ Capabilities PebbleCapabilities() {
   can.extra_options = {
       {"base_level_size", "size of the first level below level 0 (a memtable, at most 64M)"},
       {"bloom_bits", "bits of the filter for each key, 0 = no filter (10)"},
-      {"bytes_per_sync", "bytes of a table between two starts of its write-back (512k)"},
+      {"bytes_per_sync",
+       "bytes of a table between two starts of its write-back (512k; without effect with --io "
+       "direct)"},
       {"columnar_blocks", "on, off: blocks hold keys by column, as in CockroachDB (on)"},
       {"index_block_size", "bytes of an index block (256k)"},
       {"last_level_filter",

@@ -250,6 +250,18 @@ TEST_F(PebbleTest, ALogThatThereIsNotIsNotWrittenBack) {
   EXPECT_EQ(Setting("wal_bytes_per_sync"), "0");
 }
 
+// The file layer writes tables with direct IO itself, and leaves out the starts of write-back.
+TEST_F(PebbleTest, ADistanceOfWriteBacksHasNoEffectWithDirectIo) {
+  options_.extra = {{"bytes_per_sync", "64k"}};
+  options_.io = IoMode::kDirect;  // a new database has no tables, which might not be opened here
+  Open();
+  EXPECT_EQ(Setting("bytes_per_sync"),
+            "no effect: with --io direct there are no dirty pages of tables");
+  options_.io = IoMode::kBuffered;
+  Open();
+  EXPECT_EQ(Setting("bytes_per_sync"), "65536");
+}
+
 TEST_F(PebbleTest, AMissingManifestIsNamed) {
   Open();
   ASSERT_TRUE(Put(1));
