@@ -13,6 +13,7 @@
 #include "device/file/directory.h"
 #include "device/file/input_file.h"
 #include "device/os/signal_guard.h"
+#include "engines/registry.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "workloads/registry.h"
@@ -313,11 +314,17 @@ Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const json& run) {
   return rehearsal;
 }
 
-void LowerShare(json* rehearsals) {
+double ShareInForce(const RunOptions& options, double cache_pct) {
+  if (!FindEngine(options.engine_name).capabilities.cache_of_power_of_two) return cache_pct;
+  return 100 * static_cast<double>(options.CacheBytesOf(cache_pct)) /
+         static_cast<double>(options.ram_bytes);
+}
+
+void LowerShare(const RunOptions& options, json* rehearsals) {
   constexpr double kLess = 0.97;
   const double ended = (*rehearsals)["chosen_pct"];
   (*rehearsals)["ended_pct"].push_back(ended);
-  (*rehearsals)["chosen_pct"] = kLess * ended;
+  (*rehearsals)["chosen_pct"] = ShareInForce(options, kLess * ended);
 }
 
 json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct) {

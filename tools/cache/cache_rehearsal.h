@@ -79,9 +79,14 @@ bool ShowedEnough(const nlohmann::json& phases, const std::vector<std::string>& 
 // the run failed, or when its memory was not watched.
 Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const nlohmann::json& run);
 
+// Returns the share of the memory, in percent, that the engine's cache has when it is given
+// `cache_pct`. It is less where the engine rounds the size of its cache down (CacheInForce).
+double ShareInForce(const RunOptions& options, double cache_pct);
+
 // Lowers the chosen share by 3 %, after the kernel killed a run with it for want of memory, and
-// records the old share in "ended_pct".
-void LowerShare(nlohmann::json* rehearsals);
+// records the old share in "ended_pct". A cache whose size is rounded down gets the next smaller
+// size.
+void LowerShare(const RunOptions& options, nlohmann::json* rehearsals);
 
 // Returns "cache_rehearsal" of a results document (docs/results.md).
 nlohmann::json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct);

@@ -272,6 +272,7 @@ void PutBack(const RunOptions& options, DatabaseDir* dir) {
 // the user asks to stop.
 Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
                    double cache_pct, LiveView* live) {
+  cache_pct = ShareInForce(options, cache_pct);
   options.engine.cache_bytes = options.CacheBytesOf(cache_pct);
   RunPlan plan;
   plan.phases = options.workloads;
@@ -329,7 +330,7 @@ void SetMostCache(const Surroundings& surroundings, DatabaseDir* dir, LiveView* 
           return result;
         },
         &chosen);
-    rehearsals = RehearsalsJson(all, chosen);
+    rehearsals = RehearsalsJson(all, ShareInForce(*options, chosen));
     if (StopRequested()) return;
     KeepRehearsals(*options, rehearsals);
   }
@@ -347,7 +348,7 @@ bool LowerMostCache(RunOptions* options, json* document) {
   if (!ended || !document->contains("cache_rehearsal") || StopRequested()) return false;
   json rehearsals = (*document)["cache_rehearsal"];
   if (rehearsals["ended_pct"].size() == kMostTimes) return false;
-  LowerShare(&rehearsals);
+  LowerShare(*options, &rehearsals);
   KeepRehearsals(*options, rehearsals);
   UseRehearsed(rehearsals, options, document);
   (*document)["runs"] = json::array();

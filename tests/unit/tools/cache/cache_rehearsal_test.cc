@@ -145,8 +145,9 @@ TEST(CacheRehearsalTest, BetweenTooLargeAndTooSmallTheMiddleIsTried) {
 TEST(CacheRehearsalTest, ARunThatWasEndedIsDoneAnewWithLess) {
   json rehearsals = RehearsalsJson({{60, 1, 2, 3}}, 60);
   EXPECT_TRUE(rehearsals["ended_pct"].empty());
-  LowerShare(&rehearsals);
-  LowerShare(&rehearsals);
+  const RunOptions options = ParseRunOptions({"--engine", "btree"});
+  LowerShare(options, &rehearsals);
+  LowerShare(options, &rehearsals);
   EXPECT_EQ(rehearsals["ended_pct"].size(), 2u);
   EXPECT_EQ(rehearsals["ended_pct"][0], 60);
   EXPECT_NEAR(rehearsals["chosen_pct"], 60 * 0.97 * 0.97, 1e-9);
@@ -244,11 +245,29 @@ RunOptions Options(std::vector<std::string> more) {
   return options;
 }
 
+bool HasBfTree() {
+  return std::any_of(Engines().begin(), Engines().end(),
+                     [](const EngineInfo& info) { return info.name == "bf-tree"; });
+}
+
+// A run that needed too much memory was repeated five times with a cache of the same size.
+TEST(CacheRehearsalTest, AShareIsThatOfTheCacheAsItIsRoundedDown) {
+  if (!HasBfTree()) GTEST_SKIP() << "this build has no bf-tree";
+  RunOptions options = ParseRunOptions({"--engine", "bf-tree", "--durability", "none", "--io",
+                                        "direct", "--ram", "200M", "--cache-pct", "most"});
+  options.Resolve();
+  EXPECT_EQ(ShareInForce(options, 78), 64);
+  EXPECT_EQ(ShareInForce(options, 64), 64);
+  EXPECT_EQ(ShareInForce(Options({"--ram", "200M"}), 78.25), 78.25) << "btree rounds nothing";
+  json rehearsals = RehearsalsJson({{64, 1, 2, 3}}, 64);
+  LowerShare(options, &rehearsals);
+  EXPECT_EQ(rehearsals["ended_pct"][0], 64);
+  EXPECT_EQ(rehearsals["chosen_pct"], 32);
+}
+
 // The results said that the cache of such a run had 80M, and a full cache seemed to have room.
 TEST(CacheRehearsalTest, ACacheThatIsRoundedDownHasTheSizeThatItThenHas) {
-  const bool there = std::any_of(Engines().begin(), Engines().end(),
-                                 [](const EngineInfo& info) { return info.name == "bf-tree"; });
-  if (!there) GTEST_SKIP() << "this build has no bf-tree";
+  if (!HasBfTree()) GTEST_SKIP() << "this build has no bf-tree";
   RunOptions options = ParseRunOptions({"--engine", "bf-tree", "--durability", "none", "--io",
                                         "direct", "--ram", "200M", "--cache-pct", "40"});
   options.Resolve();
