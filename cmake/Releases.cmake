@@ -42,6 +42,12 @@ function(testbed_release engine release)
     message(STATUS "${engine}@${release} is left out: there is no lib/lib${engine}.a in ${ARG_PREFIX}")
     return()
   endif()
+  # Without them the compiler would take those of another release that the system has, and a program whose
+  # structures differ from the library's can be linked all the same.
+  if(NOT IS_DIRECTORY "${ARG_PREFIX}/include/${engine}" AND NOT EXISTS "${ARG_PREFIX}/include/${engine}.h")
+    message(STATUS "${engine}@${release} is left out: there are no headers of ${engine} in ${ARG_PREFIX}/include")
+    return()
+  endif()
   # A library that is made anew may need others and be built otherwise. One that is gone, as with the whole cache folder,
   # or that needs what is not installed must not fail each build: it leaves the release out.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${library})

@@ -39,6 +39,7 @@ class ReleaseTargetsTest : public CommandTest {
     MakeFile("oak.cc", "int Oak() { return 1; }\n");
     MakeFile("needy.cc", "extern \"C\" int snappy_compress();\nint x = snappy_compress();\n");
     MakeFile("oak/lib/liboak.a", "!<arch>\n");
+    MakeFile("oak/include/oak.h", "int Oak();\n");
     MakeFile("build/releases/oak-1.cmake", kOfRelease1);
   }
   void MakeFile(const std::string& name, const std::string& text) {
@@ -81,6 +82,19 @@ TEST_F(ReleaseTargetsTest, ALibraryThatNeedsWhatIsMissingLeavesItsReleaseOut) {
   EXPECT_TRUE(Shell("cp build/libneedy.a oak/lib/liboak.a\nninja -C build\n")) << said_;
   EXPECT_THAT(said_, testing::HasSubstr("liboak.a needs libraries that are missing: libsnappy"));
   EXPECT_FALSE(HasTarget()) << said_;
+}
+
+// The engine would be compiled with the headers of another release that the system has.
+TEST_F(ReleaseTargetsTest, ALibraryWithoutHeadersLeavesItsReleaseOut) {
+  fs::remove_all(directory_ / "oak/include");
+  const std::string modules = fs::path(SourceDir()) / "cmake";
+  const std::string configure = "cmake -G Ninja -DMODULES=" + modules + " -S . -B build\n";
+  ASSERT_TRUE(Shell(configure)) << said_;
+  EXPECT_THAT(said_, testing::HasSubstr("oak@1 is left out: there are no headers of oak in "));
+  EXPECT_FALSE(HasTarget()) << said_;
+  MakeFile("oak/include/oak/oak.h", "int Oak();\n");  // as RocksDB's lie
+  ASSERT_TRUE(Shell(configure)) << said_;
+  EXPECT_TRUE(HasTarget()) << said_;
 }
 
 }  // namespace

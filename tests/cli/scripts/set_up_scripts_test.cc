@@ -151,6 +151,7 @@ TEST_F(SetUpScriptsTest, AReleaseIsLinkedWhileNobodyElseBuilds) {
            fs::copy_options::overwrite_existing);
   const std::string prefix = directory_ / "opt/rocksdb";
   Write("opt/rocksdb/lib/librocksdb.a", "");
+  Write("opt/rocksdb/include/rocksdb/db.h", "");
   Script("tools/setup/build_rocksdb.sh", "echo " + prefix + "\n");
   Script("bin/ninja", "(flock --nonblock build/.lock echo free || echo taken) >>\"$CALLS\"\n");
   EXPECT_EQ(Tool("build_engine.sh rocksdb " + prefix), 0) << said_;
@@ -537,6 +538,9 @@ TEST_F(SetUpScriptsTest, AnInstallationOfOnesOwnIsLinked) {
   EXPECT_EQ(Tool("build_engine.sh rocksdb " + prefix), 2);
   EXPECT_THAT(said_, HasSubstr("there is no lib/librocksdb.a in " + prefix));
   Write("opt/rocksdb/lib/librocksdb.a", "");
+  EXPECT_EQ(Tool("build_engine.sh rocksdb " + prefix), 2);
+  EXPECT_THAT(said_, HasSubstr("there are no headers of rocksdb in " + prefix + "/include"));
+  Write("opt/rocksdb/include/rocksdb/db.h", "");
   EXPECT_EQ(Tool("build_engine.sh rocksdb " + prefix + "/"), 0) << said_;
   EXPECT_THAT(said_, HasSubstr("ready: testbed --engine rocksdb@" + prefix + " (built elsewhere)"));
   std::string description;
