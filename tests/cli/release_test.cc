@@ -216,8 +216,16 @@ TEST_F(ReleaseRunTest, AReleaseThatIsNotThereIsRefusedWithWhatToDo) {
   ExpectRefused(With("--engine btree@1.0" + std::string(kOfRelease)), "btree has no releases");
   ExpectRefused(With("ab --a engine=btree --b engine=btree@1.0"), "btree has no releases");
   ExpectRefused(With("crashtest --engine btree@1.0"), "btree has no releases");
+  // In a list, too: the others would be measured, and the report alone would name it at the end.
+  const std::string list = "--engine btree,btree@1.0" + std::string(kOfRelease);
+  ExpectRefused(With(list), "btree has no releases");
+  ExpectRefused(With(list + "--forecast"), "btree has no releases");
+  ExpectRefused(With("--engine rocksdb@10.4.2,btree@9.8.7" + std::string(kOfRelease)),
+                "`tools/build_engine.sh rocksdb 10.4.2` builds it once");
   ExpectRefused(With("--engine nosuch@1.0" + std::string(kOfRelease)), "nosuch is not known");
   EXPECT_TRUE(DirectoryIsEmpty());
+  // Another machine may run what is saved.
+  EXPECT_EQ(With(list + "--save list.toml").code, 0);
 }
 
 // The program has the library of before, whose figures would be taken for those of the new one.

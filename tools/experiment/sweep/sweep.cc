@@ -12,6 +12,7 @@
 #include "tools/command/command_words.h"
 #include "tools/option_check.h"
 #include "tools/option_values.h"
+#include "tools/release/release.h"
 #include "tools/trace/workload_list.h"
 #include "tools/unused_options.h"
 #include "workloads/registry.h"
@@ -272,6 +273,19 @@ void AddOption(const Given& given, OptionMap* options) {
   }
 }
 
+// Throws Error (kUsage) for a release of an engine that a run could not name either. Its cells
+// would be left out, and the report at the end alone would say so.
+void CheckReleases(const std::vector<Axis>& axes) {
+  for (const Axis& axis : axes) {
+    if (axis.name != "engine") continue;
+    for (const AxisValue& value : axis.values) {
+      const NamedEngine named = SplitRelease(value.label);
+      if (named.engine == value.label) continue;  // names no release
+      CheckLinkedLibrary(FindRelease(named.engine, named.release));
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
@@ -316,6 +330,8 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
     throw Error(Error::kUsage,
                 "--save - and --forecast both print to standard output; give --save a file");
   }
+  // Another machine may run the experiment that is saved.
+  if (sweep.output.save_file.empty()) CheckReleases(axes);
   std::vector<std::string> asked;  // options that say what is measured, not where results are kept
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string name = words[i].substr(2, words[i].find('=') - 2);

@@ -27,8 +27,9 @@ struct Sweep {
 
 // Returns the sweep that the words of a command line stand for; nothing when no option was given a
 // list and --save, --out, --rounds and --forecast are absent: the words are those of a single run.
-// Throws Error (kUsage) when a value of a list is not accepted, and for options that a sweep cannot
-// have (--dir, --reuse, --json).
+// Throws Error (kUsage) when a value of a list is not accepted, such as a release of an engine that
+// is not there (but with --save), and for options that a sweep cannot have (--dir, --reuse,
+// --json).
 std::optional<Sweep> SweepOf(const std::vector<std::string>& words);
 
 }  // namespace testbed
