@@ -52,6 +52,19 @@ class Handle {
   int fd_ = -1;
 };
 
+// Keeps libbpf from printing while it lives. The printer is the whole process's: a program that
+// embeds the account may have set its own.
+class QuietLibbpf {
+ public:
+  QuietLibbpf() : before_(libbpf_set_print(nullptr)) {}
+  QuietLibbpf(const QuietLibbpf&) = delete;
+  QuietLibbpf& operator=(const QuietLibbpf&) = delete;
+  ~QuietLibbpf() { libbpf_set_print(before_); }
+
+ private:
+  const libbpf_print_fn_t before_;
+};
+
 // A slot table says which process uses which slot. Forked children share this memory, so that no
 // two processes take one slot.
 struct SlotOwners {
@@ -243,7 +256,7 @@ bool BpfAccount::LoadPrograms(const BlockDevice& device, std::string* why) {
 }
 
 bool BpfAccount::Init(const BlockDevice& device, std::string* why) {
-  libbpf_set_print(nullptr);  // `why` says more than libbpf's messages on standard error
+  const QuietLibbpf quiet;  // `why` says more than libbpf's messages on standard error
   return CreateMaps(why) && LoadPrograms(device, why);
 }
 

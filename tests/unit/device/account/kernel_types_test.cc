@@ -1,10 +1,15 @@
 #include "device/account/kernel_types.h"
 
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <gtest/gtest.h>
 #include <linux/btf.h>
 
+#include <cstdarg>
+
 #include "device/account/account_program.h"
+#include "device/account/block_device.h"
+#include "device/account/kernel_account.h"
 
 namespace testbed {
 namespace {
@@ -143,6 +148,18 @@ TEST(AccountProgramTest, LoadsWholeNumbers) {
   for (const bpf_insn& instruction : AssembleAccountProgram(*layout, {}, event)) {
     EXPECT_NE(instruction.code, BPF_LDX | BPF_MEM | BPF_B);
   }
+}
+
+int PrintNothing(enum libbpf_print_level, const char*, va_list) { return 0; }
+
+// A program that embeds the account may use libbpf itself, and have set the printer, which is the
+// whole process's.
+TEST(LibbpfTest, HasItsPrinterAfterAnAccountWasStarted) {
+  const auto device = BlockDevice::Find(".");
+  if (!device) GTEST_SKIP() << "the working directory lies on no block device";
+  const libbpf_print_fn_t before = libbpf_set_print(&PrintNothing);
+  (void)KernelAccount::Start(*device, nullptr);  // also where this user may not count
+  EXPECT_TRUE(libbpf_set_print(before) == &PrintNothing);
 }
 
 }  // namespace
