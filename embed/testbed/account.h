@@ -18,6 +18,12 @@
 // must not be called while a database of this library is open, because its threads work in scopes
 // of their own.
 //
+// A request is charged to the thread that submits it to the block layer. What other threads submit
+// for the program is charged to no operation, and is in LedgerCounts::foreign by their names: the
+// kernel's write-back of the page cache (kworker), the threads of io_uring (iou-sqp, and iou-wrk
+// for what a file system cannot start without waiting), and a thread of the program that has not
+// called the ledger yet, by an IoScope for example.
+//
 // Public here: Ledger, IoScope, IoTask, CallMark, LedgerCounts, OpKind, DefineOp, FileKind, File,
 // FileOptions, KernelAccount, BlockDevice and Error, with their public members as their headers
 // describe them. All of them are in namespace testbed.
