@@ -19,6 +19,7 @@ for package in Threads fmt; do echo "set(${package}_FOUND TRUE)" >"modules/Find$
 cat >CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(components NONE)
+set(CMAKE_CXX_COMPILER_LOADED ${CXX})  # as a project with C++ has it
 set(CMAKE_FIND_LIBRARY_PREFIXES lib)
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)
@@ -43,7 +44,7 @@ expect() {
   rm -rf build
   # Ninja, because a machine that builds testbed may have no make.
   words=$(IFS=';'; echo "$*")
-  cmake -G Ninja -S . -B build -DWORDS="$words" >cmake.log 2>&1 || { cat cmake.log >&2; exit 1; }
+  cmake -G Ninja -S . -B build -DCXX="${cxx:-1}" -DWORDS="$words" >cmake.log 2>&1 || { cat cmake.log >&2; exit 1; }
   found=$(sed -n 's/^RESULT //p' cmake.log)
   [[ $found == "$expected"* ]] || { printf 'components: with %s, find_package(testbed %s): expected\n%s\nand found\n%s\n' "$(echo lib/*)" "$*" "$expected" "$found" >&2; exit 1; }
 }
@@ -67,4 +68,9 @@ expect "0 defined: found: testbed has no component elm: there are account, btree
 libraries bpf xxhash lz4 zstd
 expect "0 defined: found: testbed::account is not there: missing are uring (liburing-dev)"
 expect "0 defined: found: testbed::account is not there: missing are uring (liburing-dev)" OPTIONAL_COMPONENTS btree
+# A project in C alone has not the linker of C++, which testbed::c needs, too.
+libraries bpf uring xxhash lz4 zstd fuse3 oak
+cxx=0
+expect "0 defined: found: the libraries are C++, and so must the linker be: write project(... LANGUAGES C CXX), or take the shared library" COMPONENTS engines
+expect "0 defined: found: the libraries are C++"
 echo "components: ok"
