@@ -92,9 +92,14 @@ TESTBED_EXPORT const char* testbed_engine_name(size_t i);
 //   page_size=BYTES  cache_bytes=BYTES  ram_bytes=BYTES
 //   durability=sync|lazy|none  lazy_interval_ms=N
 //   compression=NAME
-// and the engine's own options by their names (`testbed list`). An engine that cannot honour an
-// option refuses to open. But cache_bytes has no effect with lmdb, mdbx and mmapv1, which have no
-// cache of their own: their pages are in the page cache.
+// and the engine's own options by their names (`testbed list`). What is not given is create=1,
+// io=buffered, page_size=8192, cache_bytes=67108864, ram_bytes=0 (not bounded), durability=lazy,
+// lazy_interval_ms=100 and compression=none. An engine that lacks such a value has the nearest page
+// size, and of io and durability the first that `testbed list` names. So a crash may lose commits
+// of the last 100 ms, and with an engine that has only durability=none those since the last
+// checkpoint: give durability=sync where that must not be.
+// An engine that cannot honour an option refuses to open. But cache_bytes has no effect with lmdb,
+// mdbx and mmapv1, which have no cache of their own: their pages are in the page cache.
 TESTBED_EXPORT testbed_status testbed_open(const char* engine, const char* dir,
                                            const char* const* options, testbed_engine** opened);
 // Rewrites the database in `dir`, which is not open, so that its files are as long as its rows

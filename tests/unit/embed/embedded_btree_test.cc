@@ -163,6 +163,19 @@ TEST(EmbeddedEngine, IsClosedByTheLastObjectOfAThread) {
   }
 }
 
+// testbed_engine.h and docs/embedding.md tell these defaults to programs that give no options.
+TEST(EmbeddedBtree, HasTheDefaultsThatTheHeaderTells) {
+  const EngineOptions options = DefaultEngineOptions(FindEngine("btree"));
+  EXPECT_TRUE(options.create);
+  EXPECT_EQ(options.io, IoMode::kBuffered);
+  EXPECT_EQ(options.page_size, 8192u);
+  EXPECT_EQ(options.cache_bytes, 67108864u);
+  EXPECT_EQ(options.ram_bytes, 0u);
+  EXPECT_EQ(options.durability, Durability::kLazy);
+  EXPECT_EQ(options.lazy_interval_ms, 100u);
+  EXPECT_EQ(options.compression, "none");
+}
+
 TEST(EmbeddedBtree, LeavesSignalsAlone) {
   const OwnDir dir;
   const auto handlers = Handlers();
