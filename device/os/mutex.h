@@ -29,12 +29,48 @@
 //
 // Latches that are handed from one call to the next (of btree's frames and of fractal's nodes) are
 // not checked: the analysis ends at the border of a function.
-#ifndef TESTBED_DEVICE_OS_MUTEX_H_
-#define TESTBED_DEVICE_OS_MUTEX_H_
-
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
+//
+// The marks are macros, which no namespace holds. A public header (embed/testbed/) therefore puts
+// its includes between two of this header: one with TESTBED_MARKS_BEGIN, which lays the program's
+// own macros of these names aside, and one with TESTBED_MARKS_END, which puts them back. The marks
+// are defined before the guard, and so again by each include, for a file that includes this header
+// after a public one.
+#if defined(TESTBED_MARKS_BEGIN)
+#pragma push_macro("CAPABILITY")
+#undef CAPABILITY
+#pragma push_macro("SCOPED_CAPABILITY")
+#undef SCOPED_CAPABILITY
+#pragma push_macro("GUARDED_BY")
+#undef GUARDED_BY
+#pragma push_macro("PT_GUARDED_BY")
+#undef PT_GUARDED_BY
+#pragma push_macro("REQUIRES")
+#undef REQUIRES
+#pragma push_macro("EXCLUDES")
+#undef EXCLUDES
+#pragma push_macro("ACQUIRE")
+#undef ACQUIRE
+#pragma push_macro("RELEASE")
+#undef RELEASE
+#pragma push_macro("TRY_ACQUIRE")
+#undef TRY_ACQUIRE
+#pragma push_macro("RETURN_CAPABILITY")
+#undef RETURN_CAPABILITY
+#pragma push_macro("NO_THREAD_SAFETY_ANALYSIS")
+#undef NO_THREAD_SAFETY_ANALYSIS
+#elif defined(TESTBED_MARKS_END)
+#pragma pop_macro("CAPABILITY")
+#pragma pop_macro("SCOPED_CAPABILITY")
+#pragma pop_macro("GUARDED_BY")
+#pragma pop_macro("PT_GUARDED_BY")
+#pragma pop_macro("REQUIRES")
+#pragma pop_macro("EXCLUDES")
+#pragma pop_macro("ACQUIRE")
+#pragma pop_macro("RELEASE")
+#pragma pop_macro("TRY_ACQUIRE")
+#pragma pop_macro("RETURN_CAPABILITY")
+#pragma pop_macro("NO_THREAD_SAFETY_ANALYSIS")
+#else
 
 #ifdef __clang__
 #define TESTBED_THREAD_ATTRIBUTE(x) __attribute__((x))
@@ -53,6 +89,13 @@
 #define RETURN_CAPABILITY(mutex) TESTBED_THREAD_ATTRIBUTE(lock_returned(mutex))
 // This marks a function whose locking the analysis cannot follow. A comment at each use says why.
 #define NO_THREAD_SAFETY_ANALYSIS TESTBED_THREAD_ATTRIBUTE(no_thread_safety_analysis)
+
+#ifndef TESTBED_DEVICE_OS_MUTEX_H_
+#define TESTBED_DEVICE_OS_MUTEX_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 
 namespace testbed {
 
@@ -159,3 +202,5 @@ class CondVar {
 }  // namespace testbed
 
 #endif  // TESTBED_DEVICE_OS_MUTEX_H_
+
+#endif  // TESTBED_MARKS_BEGIN

@@ -30,6 +30,11 @@
 #ifndef TESTBED_ACCOUNT_H_
 #define TESTBED_ACCOUNT_H_
 
+// The macros of the headers below stay within this one (device/os/mutex.h).
+#define TESTBED_MARKS_BEGIN
+#include "device/os/mutex.h"
+#undef TESTBED_MARKS_BEGIN
+
 #include "device/account/block_device.h"
 #include "device/account/counts.h"
 #include "device/account/kernel_account.h"
@@ -37,5 +42,9 @@
 #include "device/account/operations.h"
 #include "device/error.h"
 #include "device/file/file.h"
+
+#define TESTBED_MARKS_END
+#include "device/os/mutex.h"
+#undef TESTBED_MARKS_END
 
 #endif  // TESTBED_ACCOUNT_H_

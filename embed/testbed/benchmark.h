@@ -44,6 +44,11 @@
 #include <system_error>
 #include <utility>
 
+// The macros of the headers below stay within this one (device/os/mutex.h).
+#define TESTBED_MARKS_BEGIN
+#include "device/os/mutex.h"
+#undef TESTBED_MARKS_BEGIN
+
 #include "device/account/block_device.h"
 #include "device/account/counts.h"
 #include "device/account/kernel_account.h"
@@ -52,6 +57,10 @@
 #include "device/error.h"
 #include "engines/engine.h"
 #include "engines/registry.h"
+
+#define TESTBED_MARKS_END
+#include "device/os/mutex.h"
+#undef TESTBED_MARKS_END
 
 namespace testbed {
 

@@ -18,8 +18,17 @@
 #ifndef TESTBED_BTREE_H_
 #define TESTBED_BTREE_H_
 
+// The macros of the headers below stay within this one (device/os/mutex.h).
+#define TESTBED_MARKS_BEGIN
+#include "device/os/mutex.h"
+#undef TESTBED_MARKS_BEGIN
+
 #include "device/error.h"
 #include "engines/btree/btree_engine.h"
 #include "engines/engine.h"
+
+#define TESTBED_MARKS_END
+#include "device/os/mutex.h"
+#undef TESTBED_MARKS_END
 
 #endif  // TESTBED_BTREE_H_

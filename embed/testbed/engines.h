@@ -13,8 +13,17 @@
 #ifndef TESTBED_ENGINES_H_
 #define TESTBED_ENGINES_H_
 
+// The macros of the headers below stay within this one (device/os/mutex.h).
+#define TESTBED_MARKS_BEGIN
+#include "device/os/mutex.h"
+#undef TESTBED_MARKS_BEGIN
+
 #include "device/error.h"
 #include "engines/engine.h"
 #include "engines/registry.h"
+
+#define TESTBED_MARKS_END
+#include "device/os/mutex.h"
+#undef TESTBED_MARKS_END
 
 #endif  // TESTBED_ENGINES_H_

@@ -124,6 +124,18 @@ export PKG_CONFIG_PATH
 # shellcheck disable=SC2046,SC2086
 "${CXX:-g++}" -std=c++20 $flags "$source_dir/examples/key_value_store.cc" -o by_pkg_config $(pkg-config --cflags --libs testbed-btree)
 expect "the program built by pkg-config" 1815 "$(./by_pkg_config "$work/store" get ada)"
+# The marks of device/os/mutex.h stay within the public headers, and a program's own macros of these names are left alone.
+marks=$(sed -n 's/^#define \([A-Z_]*\)[( ].*/\1/p' "$prefix/include/testbed/tree/device/os/mutex.h" | grep -v '^TESTBED_' | sort -u)
+[[ $(wc -l <<<"$marks") -gt 8 ]] || die "the marks of mutex.h are not found: $marks"
+headers=(account btree engines)
+[[ ! -x $bin/own_benchmark ]] || headers+=(benchmark)
+for header in "${headers[@]}"; do
+  printf '#define GUARDED_BY(x) mine\n#include <testbed/%s.h>\n' "$header" >marks.cc
+  # shellcheck disable=SC2046
+  "${CXX:-g++}" -std=c++20 -E -dM $(pkg-config --cflags testbed-account) marks.cc >macros
+  grep -qx '#define GUARDED_BY(x) mine' macros || die "$header.h takes a macro of the program away"
+  expect "macros that $header.h leaves behind" "" "$(sed -n 's/^#define \([A-Za-z_]*\).*/\1/p' macros | grep -xF -- "$marks" | grep -vx GUARDED_BY || true)"
+done
 # A build with a sanitizer has no shared library.
 if [[ -f $PKG_CONFIG_PATH/testbed-engine.pc ]]; then
   # shellcheck disable=SC2046
