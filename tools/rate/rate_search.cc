@@ -142,14 +142,9 @@ void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
     latency.Add(told);
     untold += static_cast<uint64_t>(
         std::llround(static_cast<double>(told.count()) * (1 / op.told() - 1)));
+    undone += NotFaster(op.undone, limit);
   }
   slower = NotFaster(latency, limit);
-  const auto waited = static_cast<double>(NotFaster(part.undone, limit));
-  const double limited =
-      all_operations == 0
-          ? 1
-          : std::min(1.0, static_cast<double>(count()) / static_cast<double>(all_operations));
-  undone += static_cast<uint64_t>(std::llround(waited * limited));
   backlog_seconds = std::max(backlog_seconds, part.backlog_seconds);
   if (ended_because.empty()) ended_because = part.ended_because;
 }

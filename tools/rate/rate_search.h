@@ -38,8 +38,8 @@ struct RateStep {
   uint64_t slower = 0;          // operations in `latency` that were not faster than the limit
   uint64_t untold = 0;          // limited operations without a latency (PhaseResult::Op::told)
   // Limited operations that were due when a part ended, had not begun, and had waited for the limit
-  // already. The kind of an operation that has not begun is not known, so the share of the limited
-  // kind is taken from the others.
+  // already. The kind of an operation that has not begun was never drawn, so those of each thread
+  // are divided among the kinds that it performs (PhaseResult::Op::undone).
   uint64_t undone = 0;
   Arrivals arrivals = Arrivals::kEven;
   double backlog_seconds = 0;

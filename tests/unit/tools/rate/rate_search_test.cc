@@ -213,6 +213,7 @@ TEST(RateStepTest, WhatIsLeftUndoneForTheLimitIsSlower) {
     Histogram undone;
     for (uint64_t i = 0; i < n; ++i) undone.Record(ns);
     part.undone.Add(undone);
+    part.ops[0].undone.Add(undone);
     return part;
   };
   RateStep step{.target = 10'000};
@@ -228,6 +229,32 @@ TEST(RateStepTest, WhatIsLeftUndoneForTheLimitIsSlower) {
   RateStep parts{.target = 10'000};
   for (int part = 0; part < 3; ++part) parts.Add(with_undone(2'000'000, 50), limit);
   EXPECT_EQ(parts.undone, 150u) << "each part has its own";
+}
+
+// A thread in addition to the clients may have a rate of its own, and fall behind it. Once, what it
+// had not begun counted as reads of the clients, and a limit of the reads was missed at every rate.
+TEST(RateStepTest, WhatOneKindLeavesUndoneIsNoneOfAnother) {
+  PhaseResult part = Part(1, {{1'000, 10'000}});
+  part.ops.push_back(Part(1, {{1'000, 300}}, kWrite).ops[0]);
+  part.extra_operations = 300;
+  Histogram undone;
+  for (int i = 0; i < 500; ++i) undone.Record(2'000'000);
+  part.undone.Add(undone);
+  part.ops[1].undone.Add(undone);
+  const RateLimit of_reads = ParseRateLimit("--find-rate", "point-read p99 < 1ms");
+  RateStep reads{.target = 10'000};
+  reads.Add(part, of_reads);
+  EXPECT_EQ(reads.undone, 0u);
+  EXPECT_TRUE(reads.Meets(of_reads));
+  const RateLimit of_updates = ParseRateLimit("--find-rate", "update p99 < 1ms");
+  RateStep updates{.target = 10'000};
+  updates.Add(part, of_updates);
+  EXPECT_EQ(updates.undone, 500u);
+  EXPECT_FALSE(updates.Meets(of_updates));
+  const RateLimit of_all = ParseRateLimit("--find-rate", "p99 < 1ms");
+  RateStep all{.target = 10'000};
+  all.Add(part, of_all);
+  EXPECT_EQ(all.undone, 500u);
 }
 
 // Operations that kept rows for their check are in no latency, and were performed.
