@@ -32,6 +32,13 @@ std::string AtShare(const RateStep& step, const RateLimit& limit) {
   return Short(Microseconds(step.latency.Percentile(limit.share))) + " us";
 }
 
+// Returns the same of a step that missed the limit. Operations that were left undone are in no
+// percentile, so a step may miss by them though its percentile is below the limit.
+std::string AtMissedShare(const RateStep& step, const RateLimit& limit) {
+  const bool undone = !step.KeptUp() || step.undone != 0;
+  return AtShare(step, limit) + (undone ? ", and operations were left undone" : "");
+}
+
 // Returns a figure of a step; null when no operation tells it.
 nlohmann::json Told(bool known, double figure) {
   return known ? nlohmann::json(figure) : nlohmann::json();
@@ -99,17 +106,15 @@ std::string FoundText(const FoundRate& found) {
   std::string text = fmt::format("holds up to {} ops/s ({} of {})", RateText(found.rate),
                                  AtShare(best, found.limit), Counted(best.count(), "operation"));
   if (const RateStep* miss = NextMiss(found, found.rate)) {
-    text += fmt::format(
-        "; at {} ops/s it was {}{}", RateText(miss->target), AtShare(*miss, found.limit),
-        miss->KeptUp() && miss->undone == 0 ? "" : ", and operations were left undone");
+    text += fmt::format("; at {} ops/s it was {}", RateText(miss->target),
+                        AtMissedShare(*miss, found.limit));
   }
   if (found.again.empty()) return text;
-  return text + fmt::format("; measured once more at that rate: {}{}",
-                            AtShare(found.again[0], found.limit),
-                            found.again[0].Meets(found.limit)
-                                ? ""
-                                : ", which misses it: that rate is not sure (a longer --seconds "
-                                  "makes it surer)");
+  const RateStep& again = found.again[0];
+  text += "; measured once more at that rate: ";
+  if (again.Meets(found.limit)) return text + AtShare(again, found.limit);
+  return text + AtMissedShare(again, found.limit) +
+         ", which misses it: that rate is not sure (a longer --seconds makes it surer)";
 }
 
 // The bounds of a search: the highest rate that met the limit (0: none did) and the lowest that
@@ -188,9 +193,9 @@ std::string FoundRate::Sentence() const {
     case Outcome::kLowestMisses:
       return head + fmt::format(
                         "is missed even at the lowest rate that was tried, {} ops/s, 1/{:.0f} of "
-                        "the closed loop's: {} there, so the rate is not the cause",
+                        "the closed loop's: there it was {}, so the rate is not the cause",
                         RateText(rate), steps[0].rate() / rate,
-                        AtShare(StepOf(*this, rate), limit));
+                        AtMissedShare(StepOf(*this, rate), limit));
     case Outcome::kHighestMeets:
       return head + fmt::format(
                         "is met even at {} ops/s ({}), the most that this many clients reach in a "

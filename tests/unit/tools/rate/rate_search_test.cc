@@ -162,6 +162,25 @@ TEST(RateSearchTest, AStepWithoutAnOperationHasNoLatency) {
   EXPECT_THAT(found.Sentence(), HasSubstr("measured once more at that rate: no such operation"));
 }
 
+// It said that 1 us misses a limit of 4 ms, and not that a tenth of the operations was left undone.
+TEST(RateSearchTest, TheSentenceSaysThatAMissIsOfOperationsLeftUndone) {
+  FoundRate found{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
+  found.rate = 1'000;
+  found.outcome = Outcome::kFound;
+  RateStep meets{.target = 1'000}, behind{.target = 1'000};
+  meets.Add(Part(1, {{1'000, 1'000}}), found.limit);
+  behind.Add(Part(1, {{1'000, 900}}), found.limit);
+  found.steps = {{.seconds = 1}, meets};
+  found.again = {meets};
+  EXPECT_THAT(found.Sentence(), testing::Not(HasSubstr("undone")));
+  found.again = {behind};
+  EXPECT_THAT(found.Sentence(), HasSubstr(" us, and operations were left undone, which misses it"));
+  found.steps[1] = behind;
+  found.outcome = Outcome::kLowestMisses;
+  EXPECT_THAT(found.Sentence(),
+              HasSubstr(" us, and operations were left undone, so the rate is not the cause"));
+}
+
 // All operations told a percentile, those too whose latency was left out.
 TEST(RateSearchTest, AStepSaysHowManyOperationsHaveALatency) {
   FoundRate found{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
