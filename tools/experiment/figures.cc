@@ -236,11 +236,24 @@ void FlattenPlanned(const json& document, const json& run, Figures* figures) {
   }
 }
 
+// Adds the searches of --find-rate. A search that found no rate lacks that figure, and must not
+// show the one of a search before it.
+void FlattenSearches(const json& run, Figures* figures) {
+  for (const json& search : ListOf(run, "find_rate")) {
+    const std::string path = "find_rate." + FigureName(search.value("name", ""));
+    std::erase_if(*figures, [begin = path + "."](const auto& figure) {
+      return figure.first.starts_with(begin);
+    });
+    Flatten(search, path, figures);
+  }
+}
+
 // Adds the figures that are of a run as a whole and not of a phase.
 void FlattenWhole(const json& document, const json& run, Figures* figures) {
-  for (const char* part : {"engine", "accounting", "database", "cache_tuning", "find_rate"}) {
+  for (const char* part : {"engine", "accounting", "database", "cache_tuning"}) {
     if (run.contains(part)) Flatten(run[part], part, figures);
   }
+  FlattenSearches(run, figures);
   (*figures)["threads"] = run.value("threads", 0.0);
   for (const char* part : {"options", "machine", "device", "cache_rehearsal"}) {
     if (document.contains(part)) Flatten(document[part], part, figures);

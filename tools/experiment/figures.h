@@ -20,6 +20,8 @@ namespace testbed {
 // - The last measured phase is also "measured", and its most frequent operation is also
 //   "measured.operation": of about equally frequent ones the first. A phase that only checks the
 //   database (WorkloadInfo::only_checks) is measured when there is no other.
+// - "find_rate.WORKLOAD" is the last search of --find-rate for the workload, as "measured" is the
+//   last phase.
 // - "held.bytes" is the memory that the run held (docs/results.md, "held_mean") in the measured
 //   phase that held most, or in the load that held most when no other phase was measured. A phase
 //   that only checks the database counts when there is neither.

@@ -44,6 +44,24 @@ TEST(FiguresTest, TheCacheThatWasInUseIsAShareOfTheCacheThatThereWas) {
   EXPECT_DOUBLE_EQ(FiguresOf(document, run).at("held.cache_share"), 1);
 }
 
+// A search that missed its limit at every rate showed the rate that the search before it had found,
+// beside the figures of its own phase.
+TEST(FiguresTest, ASearchThatFoundNoRateShowsNoneOfTheSearchBeforeIt) {
+  const auto search = [](const char* name, const json& found, double measured) {
+    return json{{"name", name}, {"found_rate", found}, {"measured_rate", measured}};
+  };
+  json run;
+  run["find_rate"] = json::array({search("ycsb-a", 3000, 3000), search("ycsb-c", 5000, 5000),
+                                  search("ycsb-c", json(), 100)});
+  Figures figures = FiguresOf(json::object(), run);
+  EXPECT_EQ(figures.at("find_rate.ycsb_c.measured_rate"), 100);
+  EXPECT_FALSE(figures.contains("find_rate.ycsb_c.found_rate"));
+  EXPECT_EQ(figures.at("find_rate.ycsb_a.found_rate"), 3000);
+  run["find_rate"].push_back(search("ycsb-c", 4000, 4000));
+  figures = FiguresOf(json::object(), run);
+  EXPECT_EQ(figures.at("find_rate.ycsb_c.found_rate"), 4000);
+}
+
 TEST(FiguresTest, ACheckAloneIsWhatWasMeasured) {
   json run;
   run["phases"] = json::array({Phase("linkbench-check", "measure", 1, 99)});
