@@ -94,9 +94,13 @@
     }).join(', ') + '.';
   }
 
-  // Returns the sentences on the rates that --find-rate found for the workload of the phase.
+  // Returns the sentences on the rate that --find-rate found for the phase. The measured phases of a workload have a search
+  // each, in their order.
   function foundSentences(run, phase) {
-    return (run.find_rate || []).filter(function (found) { return found.name === phase.name; }).map(function (found) { return String(found.sentence); });
+    var named = function (one) { return one.name === phase.name; };
+    var at = (run.phases || []).filter(function (one) { return one.kind === 'measure' && named(one); }).indexOf(phase);
+    var found = (run.find_rate || []).filter(named);
+    return (at < 0 ? found : found.slice(at, at + 1)).map(function (one) { return String(one.sentence); });
   }
 
   // Returns the sentences on a document without a phase that is a result: [{text, alarm}]. A search by --find-rate

@@ -193,6 +193,28 @@ TEST(PageFiguresTest, ASearchWithoutAPhaseBehindItIsTold) {
             "! The run failed: the disk is full");
 }
 
+// Each of two phases of a workload said what both of their searches had found.
+TEST(PageFiguresTest, APhaseSaysWhatItsOwnSearchHasFound) {
+  json document = SmallDocument();
+  json& run = document["runs"][0];
+  const json phase = run["phases"][2];
+  run["phases"].push_back(phase);
+  run["find_rate"].push_back({{"name", phase["name"]}, {"sentence", "up to 100"}});
+  run["find_rate"].push_back({{"name", phase["name"]}, {"sentence", "up to 200"}});
+  PageData data;
+  data.AddDocument("run.json", document);
+  const auto says = [&data](const std::string& which) {
+    return EvaluateOnPage(data.Json()["documents"][0]["document"],
+                          "var run = data.runs[0];"
+                          "testbed.answers(data, run, run.phases[" +
+                              which + "]).slice(0, 2).map(function (s) { return s.slice(0, 9); })" +
+                              ".join('; ');");
+  };
+  EXPECT_EQ(says("2").substr(0, 10), "up to 100;");
+  EXPECT_EQ(says("run.phases.length - 1").substr(0, 10), "up to 200;");
+  EXPECT_EQ(says("2").find("up to 200"), std::string::npos);
+}
+
 // A figure of 22 digits was formatted without end, and its page said that no run writes it.
 TEST(PageFiguresTest, AFigureOfManyDigitsIsShown) {
   const auto page = [](const std::string& expression) {
