@@ -532,7 +532,9 @@ WorkloadInfo ReplayInfo() {
           .run_options = {
               {"trace", "file of the trace; replay:FILE sets it"},
               {"speed", "max, or a multiple of the recording's pace; --speed sets it (max)"},
-              {"order", "client, key: the operations of each keep their order (client)"}}};
+              {"order",
+               "client, key: operations of one client, or of one first key, keep their order "
+               "(client)"}}};
 }
 
 }  // namespace testbed
