@@ -34,7 +34,7 @@ class Launcher {
                      const std::vector<std::string>& blocks,
                      const std::set<std::string>& refused) = 0;
   // Returns the tasks on these results that have not ended, those of earlier calls included where
-  // a scheduler knows them.
+  // they are known.
   virtual ClusterTasks Look() = 0;
   virtual void Cancel() = 0;
   // Returns the file that a block's task prints to in this call; empty when it was not started.

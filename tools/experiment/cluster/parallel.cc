@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/lower_case.h"
 #include "device/os/child_process.h"
 #include "tools/experiment/cluster/claim.h"
@@ -57,6 +58,16 @@ std::string CommandOfTask(const std::vector<std::string>& command) {
   const std::string here = std::filesystem::current_path().string();
   return fmt::format("cd {} 2>/dev/null; {} {}", ShellCommand({here}), ShellCommand(command),
                      kPlace);
+}
+
+// Returns the number of blocks whose claims processes hold.
+size_t BlocksThatRun(const std::string& claims) {
+  size_t blocks = 0;
+  for (const std::string& name : NamesIn(claims)) {
+    const bool is_block = name.starts_with("round-") && !name.ends_with(".json");
+    if (is_block && Claim::IsHeld(claims + "/" + name)) ++blocks;
+  }
+  return blocks;
 }
 
 [[noreturn]] void Exec(const std::vector<std::string>& words, int log) {
@@ -102,6 +113,7 @@ ParallelLauncher::~ParallelLauncher() {
 void ParallelLauncher::Start(const std::vector<std::string>& command,
                              const std::vector<std::string>& blocks,
                              const std::set<std::string>& refused) {
+  looks_for_others_ = false;
   const std::vector<std::string> fit = NotRefused(hosts_, refused);
   if (fit.empty()) throw Error(Error::kRun, "every host that --on names was refused; see above");
   log_ = fmt::format("{}/logs/{}_0.txt", out_, ::getpid());
@@ -142,7 +154,10 @@ void ParallelLauncher::Start(const std::vector<std::string>& command,
 // The claims of the blocks tell which block runs: parallel itself says nothing while it runs.
 ClusterTasks ParallelLauncher::Look() {
   ClusterTasks tasks;
-  if (child_ < 0) return tasks;
+  if (child_ < 0) {
+    if (looks_for_others_) tasks.running = BlocksThatRun(out_ + "/claims");
+    return tasks;
+  }
   if (::waitpid(child_, nullptr, WNOHANG) != 0) {
     child_ = -1;
     return tasks;
@@ -155,6 +170,7 @@ ClusterTasks ParallelLauncher::Look() {
 }
 
 void ParallelLauncher::Cancel() {
+  looks_for_others_ = false;  // tasks of another call are not cancelled, and nobody waits for them
   // At the first SIGTERM GNU parallel starts no more jobs; at the second it ends those that run.
   for (int request = 0; request < 2 && child_ >= 0; ++request) {
     ::kill(child_, SIGTERM);

@@ -22,7 +22,8 @@ class ParallelLauncher : public Launcher {
   // Throws Error (kRun) when every host is refused.
   void Start(const std::vector<std::string>& command, const std::vector<std::string>& blocks,
              const std::set<std::string>& refused) override;
-  // Returns the tasks that this object has started: those of an earlier call are not known.
+  // Returns the tasks that this object has started. Before it has started any, those are tasks that
+  // hold the claim of a block: a call that was killed has left them, or a user has started them.
   ClusterTasks Look() override;
   void Cancel() override;
   std::string LogOf(const std::string&) const override { return log_; }
@@ -34,6 +35,7 @@ class ParallelLauncher : public Launcher {
   std::string log_;
   std::vector<std::string> blocks_;
   pid_t child_ = -1;
+  bool looks_for_others_ = true;  // until Start or Cancel is called
 };
 
 // Returns the name of the host that ssh knows as `login`: n1.lab of me@N1.lab.

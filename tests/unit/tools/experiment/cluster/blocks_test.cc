@@ -293,6 +293,30 @@ TEST(ParallelLauncherTest, TheClaimOfADeadProcessIsNoBlockThatRuns) {
   std::filesystem::remove_all(directory);
 }
 
+// GNU parallel ends with a command that is killed, and the blocks that ran then go on. Blocks of
+// the next command ran beside them on the same hosts.
+TEST(ParallelLauncherTest, BlocksThatRunBeforeTheStartAreTasks) {
+  std::string directory = std::filesystem::current_path() / "parallel_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  std::filesystem::create_directory(directory + "/claims");
+  std::ofstream(directory + "/parallel") << "#!/bin/sh\nexit 0\n";
+  std::filesystem::permissions(directory + "/parallel", std::filesystem::perms::owner_all);
+  const FirstOnPath first(directory);
+  ParallelLauncher launcher(directory, {"n1"});
+  std::ofstream(directory + "/claims/round-2") << "of a dead process";
+  const std::optional<Claim> load = Claim::Try(directory + "/claims/0123456789abcdef");
+  EXPECT_TRUE(launcher.Look().none());
+  {
+    const std::optional<Claim> claim = Claim::Try(directory + "/claims/round-1-0123abcd");
+    EXPECT_EQ(launcher.Look().running, 1u);
+    ParallelLauncher other(directory, {"n1"});
+    other.Cancel();
+    EXPECT_TRUE(other.Look().none()) << "a command that is interrupted waits for no other";
+  }
+  EXPECT_TRUE(launcher.Look().none());
+  std::filesystem::remove_all(directory);
+}
+
 // A refused host was known by the first part of its name alone, in the case in which it was given:
 // with n.east all hosts called n got no blocks, and N1 went on getting them.
 TEST(ParallelLauncherTest, ARefusedHostIsTheOneOfItsDomainInWhateverCase) {
