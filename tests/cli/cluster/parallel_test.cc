@@ -10,7 +10,10 @@ namespace testbed {
 namespace {
 
 constexpr char kSsh[] = R"sh(#!/bin/bash
-while [[ $1 == -* ]]; do shift; done
+while [[ $1 == -* ]]; do
+  echo "$1" >>"$FAKE/options"
+  shift
+done
 host=$1
 shift
 [[ $1 != -- ]] || shift
@@ -77,6 +80,16 @@ TEST_F(ParallelTest, BlocksOfAHostThatIsGoneRunOnAnother) {
   const CommandResult result = Run(kOverSsh, Environment());
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(Cells("o").size(), 4u);
+}
+
+// When a host had lost its power in the middle of a block, ssh waited for it for hours.
+TEST_F(ParallelTest, SshNoticesThatAHostHasGone) {
+  WriteSweep(0.2, 1);
+  const std::string fake = directory_.string();
+  const CommandResult result =
+      Run(kOverSsh, "FAKE=" + fake + " PARALLEL_SSH= PATH=" + fake + ":$PATH HOME=" + fake);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(Read(directory_ / "options").find("-oServerAliveInterval="), std::string::npos);
 }
 
 // Two blocks would run at once on a host that is named twice.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -28,6 +29,11 @@ namespace {
 // The placeholder for a block in the command. GNU parallel's own placeholder {} may be part of a
 // path.
 constexpr char kPlace[] = "@block@";
+
+// The ssh of the tasks, unless the user's PARALLEL_SSH names another. For a host that has lost its
+// power or its network, ssh would wait for hours. This one gives up after five minutes without an
+// answer of the host's sshd, as Slurm does by default with its nodes.
+constexpr char kSsh[] = "ssh -oServerAliveInterval=30 -oServerAliveCountMax=10";
 
 // Returns the host's name without its domain: n1 of me@N1.lab.
 std::string ShortNameOf(const std::string& login) {
@@ -81,6 +87,8 @@ size_t BlocksThatRun(const std::string& claims) {
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(log, 1);
   ::dup2(log, 2);
+  const char* const ssh = std::getenv("PARALLEL_SSH");
+  if (ssh == nullptr || *ssh == '\0') ::setenv("PARALLEL_SSH", kSsh, /*replace=*/1);
   ::execv(argv[0], argv.data());
   ::_exit(127);
 }
