@@ -104,6 +104,9 @@ TEST_F(SshHostsTest, AHostIsNamedOnce) {
     ExpectRefused(refusal(hosts), "--on ssh:" + hosts + " names host n1 twice");
   }
   ExpectRefused(refusal("n1,me@n1.lab"), "names host n1.lab twice");
+  const CommandResult secret = refusal("n1,me:secret@n2");
+  ExpectRefused(secret, "--on takes no password");
+  EXPECT_EQ(secret.err.find("secret"), std::string::npos) << secret.err;
   // Hosts of several domains are several hosts.
   ExpectRefused(refusal("n.east,n.west,n.east"), "names host n.east twice");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "o"));

@@ -45,6 +45,24 @@ void CheckSbatch(const std::string& option) {
   }
 }
 
+// GNU parallel would take me:secret@n1 for a user with a password, which it passes to sshpass. All
+// users of the machine would see that password in the words of processes, and the log has it.
+void RefuseLoginPassword(const std::string& on) {
+  if (!on.starts_with("ssh:")) return;
+  const std::string logins = on.substr(on.find(':') + 1);
+  for (size_t at = 0; at < logins.size();) {
+    const size_t end = std::min(logins.find(',', at), logins.size());
+    const std::string login = logins.substr(at, end - at);
+    const size_t user_end = login.rfind('@');
+    if (user_end != std::string::npos && login.find(':') < user_end) {
+      throw Error(Error::kUsage,
+                  "--on takes no password, which would be printed and stored: ssh must reach each "
+                  "host by a key");
+    }
+    at = end + 1;
+  }
+}
+
 // GNU parallel takes two names of a host for two hosts. The blocks of both would run there at once,
 // and each would slow the other down.
 void CheckHosts(const std::string& on, const std::vector<std::string>& logins) {
@@ -92,6 +110,7 @@ void AddClusterOptions(CLI::App& app, ClusterOptions* options) {
 }
 
 void CheckClusterOptions(const ClusterOptions& o, const std::string& word) {
+  RefuseLoginPassword(o.on);  // first, because other refusals print the hosts
   const bool runs = word == "run";
   RefuseMisplaced(!runs && !o.cells.empty(), "--cell", "testbed experiment run");
   RefuseMisplaced(!runs && !o.blocks.empty(), "--block", "testbed experiment run");
