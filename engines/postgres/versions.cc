@@ -167,6 +167,8 @@ std::vector<std::string> InitDbArguments(Version version, uint64_t wal_segment_s
   return words;
 }
 
+// Until version 16 buffers_backend has what all other processes wrote, workers of autovacuum among
+// them. Later versions tell it by the kind of process.
 std::string WriteStatistics(Version version) {
   if (version < kCheckpointerStatistics) {
     return "SELECT buffers_checkpoint, buffers_clean, buffers_backend, checkpoints_timed + "
@@ -174,8 +176,8 @@ std::string WriteStatistics(Version version) {
   }
   return fmt::format(
       "SELECT buffers_written, (SELECT buffers_clean FROM pg_stat_bgwriter), (SELECT "
-      "sum(writes)::bigint FROM pg_stat_io WHERE backend_type = 'client backend' AND object = "
-      "'relation'), {} FROM pg_stat_checkpointer",
+      "sum(writes)::bigint FROM pg_stat_io WHERE backend_type NOT IN ('checkpointer', 'background "
+      "writer') AND object = 'relation'), {} FROM pg_stat_checkpointer",
       version < kCheckpointsDone ? "num_timed + num_requested" : "num_done");
 }
 

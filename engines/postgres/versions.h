@@ -83,10 +83,10 @@ std::vector<std::string> InitDbArguments(Version version, uint64_t wal_segment_s
                                          bool checksums);
 
 // These functions return the SQL that asks for the server's statistics. WriteStatistics: buffers
-// written by checkpoints, by the background writer and by sessions, and the number of checkpoints.
-// LogStatistics: bytes, records and page images of the log, and where the server tells them, its
-// syncs; empty when it tells nothing. FlushOfStatistics: makes the server publish a session's
-// counts now, which it otherwise does once a second; empty when it cannot.
+// written by checkpoints, by the background writer and by all other processes, and the number of
+// checkpoints. LogStatistics: bytes, records and page images of the log, and where the server tells
+// them, its syncs; empty when it tells nothing. FlushOfStatistics: makes the server publish a
+// session's counts now, which it otherwise does once a second; empty when it cannot.
 std::string WriteStatistics(Version version);
 std::string LogStatistics(Version version);
 std::string FlushOfStatistics(Version version);

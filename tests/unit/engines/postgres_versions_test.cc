@@ -96,6 +96,9 @@ TEST(PostgresVersionTest, StatisticsAreWhereTheVersionHasThem) {
   EXPECT_THAT(postgres::WriteStatistics(160015), Not(HasSubstr("pg_stat_checkpointer")));
   EXPECT_THAT(postgres::WriteStatistics(170011), HasSubstr("FROM pg_stat_checkpointer"));
   EXPECT_THAT(postgres::WriteStatistics(170011), HasSubstr("num_timed + num_requested"));
+  EXPECT_THAT(postgres::WriteStatistics(170011),
+              HasSubstr("backend_type NOT IN ('checkpointer', 'background writer')"))
+      << "workers of autovacuum write, too, as buffers_backend has it before version 17";
   EXPECT_THAT(postgres::WriteStatistics(180006), HasSubstr("num_done"));
   EXPECT_EQ(postgres::LogStatistics(120022), "");
   EXPECT_THAT(postgres::LogStatistics(140024), HasSubstr("wal_sync"));
