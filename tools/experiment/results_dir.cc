@@ -171,6 +171,7 @@ void ResultsDir::Share() {
 
 void ResultsDir::LockShared() {
   CheckFolders(path_);
+  CheckLocksReachHosts(path_);
   share_ = DirShare(path_, "--out");
   shared_ = true;
   for (const char* part : {"/cells", "/claims"}) MakeDirectories(path_ + part);

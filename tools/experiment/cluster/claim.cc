@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "device/error.h"
@@ -63,6 +64,19 @@ void NameHolder(int fd) {
   (void)written;
 }
 
+// Returns what keeps the locks of the mount (fcntl(2)) from other hosts: one of its options, or its
+// type. Returns "" when nothing is known to do so.
+std::string WhatKeepsLocksHere(const Mount& mount) {
+  if (mount.type == "nfs" || mount.type == "nfs4") {
+    const std::string local = mount.OptionValue("local_lock");
+    if (local == "all" || local == "posix") return "local_lock=" + local;
+    if (mount.HasOption("nolock")) return "nolock";
+  }
+  if (mount.type == "lustre" && mount.HasOption("localflock")) return "localflock";
+  if ((mount.type == "cifs" || mount.type == "smb3") && mount.HasOption("nobrl")) return "nobrl";
+  return mount.type == "fuse.sshfs" ? "sshfs" : "";
+}
+
 }  // namespace
 
 std::optional<Claim> Claim::Try(const std::string& file) {
@@ -110,6 +124,17 @@ Claim& Claim::operator=(Claim&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(file_, other.file_);
   return *this;
+}
+
+void CheckLocksReachHosts(const std::string& directory, const std::string& prefix) {
+  const std::optional<Mount> mount = MountOf(directory, prefix);
+  const std::string what = mount ? WhatKeepsLocksHere(*mount) : "";
+  if (what.empty()) return;
+  throw Error(Error::kUsage,
+              fmt::format("--out {} is mounted with locks that hold on this host alone ({}), so "
+                          "that two hosts could run the same cell; choose an --out on a file "
+                          "system whose locks reach all hosts (NFS 4, or Lustre with flock)",
+                          directory, what));
 }
 
 std::string NodeName() {

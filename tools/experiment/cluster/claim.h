@@ -40,6 +40,11 @@ class Claim {
   std::string file_;
 };
 
+// Throws Error (kUsage) when the mount of the directory keeps its locks to this host, as far as the
+// kernel tells: claims would then not be seen by other hosts. `prefix` is that of ReadMounts
+// (device/os/sys_file.h).
+void CheckLocksReachHosts(const std::string& directory, const std::string& prefix = "");
+
 // Returns the name that the scheduler gives this host (SLURMD_NODENAME), else that of the system.
 std::string NodeName();
 

@@ -7,11 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <string>
 
+#include "device/error.h"
+#include "device/os/sys_file.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/part.h"
 #include "tools/experiment/results_dir.h"
@@ -64,6 +68,33 @@ TEST_F(ClaimTest, ADeadProcessHoldsNone) {
   EXPECT_TRUE(Claim::Try(file));
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+// Two hosts whose mounts do not pass locks on would both hold the claim on a block.
+TEST_F(ClaimTest, AMountThatKeepsLocksToItsHostIsRefused) {
+  const std::optional<uint64_t> id = MountIdOf(path_);
+  if (!id) GTEST_SKIP() << "this kernel does not tell the mount of a file";
+  fs::create_directories(path_ + "/proc/self");
+  const auto refusal = [&](const std::string& type, const std::string& options) -> std::string {
+    std::ofstream(path_ + "/proc/self/mountinfo")
+        << *id << " 1 0:50 / /shared rw,relatime - " << type << " server:/x rw" << options << "\n";
+    try {
+      CheckLocksReachHosts(path_, path_);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kUsage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("nfs", ",nolock,local_lock=all"), testing::HasSubstr("local_lock=all"));
+  EXPECT_THAT(refusal("nfs4", ",local_lock=posix"), testing::HasSubstr("(local_lock=posix)"));
+  EXPECT_THAT(refusal("lustre", ",localflock"), testing::HasSubstr("(localflock)"));
+  EXPECT_THAT(refusal("cifs", ",nobrl"), testing::HasSubstr("(nobrl)"));
+  EXPECT_THAT(refusal("fuse.sshfs", ""), testing::HasSubstr("(sshfs)"));
+  EXPECT_EQ(refusal("nfs4", ",vers=4.2,local_lock=none"), "");
+  EXPECT_EQ(refusal("nfs", ",vers=3,local_lock=flock"), "") << "claims are locks of fcntl";
+  EXPECT_EQ(refusal("lustre", ",flock"), "");
+  EXPECT_EQ(refusal("ext4", ""), "");
 }
 
 TEST_F(ClaimTest, EachProcessHasAPartOfItsOwn) {
