@@ -35,6 +35,11 @@ constexpr char kPlace[] = "@block@";
 // answer of the host's sshd, as Slurm does by default with its nodes.
 constexpr char kSsh[] = "ssh -oServerAliveInterval=30 -oServerAliveCountMax=10";
 
+// The signals by which GNU parallel ends a task whose ssh has ended, and how many ms it waits after
+// each. By default a second SIGTERM comes after 200 ms, at which testbed ends at once, and SIGKILL
+// after 350: databases and cgroups stay on the host then. Slurm waits for 30 s, too (KillWait).
+constexpr char kEnding[] = "TERM,30000,KILL,25";
+
 // Returns the host's name without its domain: n1 of me@N1.lab.
 std::string ShortNameOf(const std::string& login) {
   const std::string name = HostOfLogin(login);
@@ -139,6 +144,8 @@ void ParallelLauncher::Start(const std::vector<std::string>& command,
                                     "1",
                                     "--retries",
                                     "3",
+                                    "--termseq",
+                                    kEnding,
                                     "-I",
                                     kPlace,
                                     "--sshlogin",

@@ -317,6 +317,24 @@ TEST(ParallelLauncherTest, BlocksThatRunBeforeTheStartAreTasks) {
   std::filesystem::remove_all(directory);
 }
 
+// A task got SIGTERM twice and SIGKILL within 350 ms, and its databases stayed on the host.
+TEST(ParallelLauncherTest, ACancelledTaskHasTimeToEndInOrder) {
+  std::string directory = std::filesystem::current_path() / "parallel_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  std::filesystem::create_directory(directory + "/logs");
+  std::ofstream(directory + "/parallel") << "#!/bin/sh\necho \"$@\" >" << directory << "/words\n";
+  std::filesystem::permissions(directory + "/parallel", std::filesystem::perms::owner_all);
+  const FirstOnPath first(directory);
+  ParallelLauncher launcher(directory, {"n1"});
+  launcher.Start({"testbed"}, {"round-1"}, {});
+  while (!launcher.Look().none()) ::usleep(1000);
+  std::ifstream file(directory + "/words");
+  std::string words;
+  std::getline(file, words);
+  EXPECT_THAT(words, HasSubstr(" --termseq TERM,30000,KILL,25 "));
+  std::filesystem::remove_all(directory);
+}
+
 // A refused host was known by the first part of its name alone, in the case in which it was given:
 // with n.east all hosts called n got no blocks, and N1 went on getting them.
 TEST(ParallelLauncherTest, ARefusedHostIsTheOneOfItsDomainInWhateverCase) {
