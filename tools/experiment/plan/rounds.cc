@@ -4,13 +4,13 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "device/error.h"
+#include "tools/option_values.h"
 #include "workloads/random.h"
 
 namespace testbed {
@@ -26,10 +26,7 @@ uint64_t SeedStep(const Experiment& e) {
     for (const AxisValue& value : axis.values) {
       const auto found = value.options.find("seed");
       if (found == value.options.end()) continue;
-      const std::string& text = found->second;
-      uint64_t seed = 0;
-      const auto parsed = std::from_chars(text.data(), text.data() + text.size(), seed);
-      if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) continue;
+      const uint64_t seed = ParseCount("--seed", found->second, 0, UINT64_MAX);
       least = std::min(least, seed);
       greatest = std::max(greatest, seed);
     }

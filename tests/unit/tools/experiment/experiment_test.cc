@@ -249,13 +249,19 @@ TEST(ExperimentTest, ARoundHasItsOwnDatabasesAndSeed) {
   EXPECT_EQ(PlanCells(Small(), options)[11 - 3].options.at("seed"), "9");
 }
 
-// Of seeds 1, 2 and 3 with a step of 1 the second round would have two of the first again.
-TEST(ExperimentTest, RoundsOfAnAxisOfSeedsShareNone) {
-  const Experiment e = ParseExperiment(
+// Returns an experiment of three rounds with an axis of these seeds.
+Experiment WithSeeds(const std::string& seeds) {
+  return ParseExperiment(
       "name = \"seeds\"\ntitle = \"Seeds\"\n[options]\nengine = \"btree\"\nworkload = "
       "\"insert,point-read\"\nrows = 1000\nram = \"64M\"\n[scale.full]\nrounds = 3\n[[axis]]\n"
-      "name = \"seed\"\nvalues = [3, 1, 2]\n",
+      "name = \"seed\"\nvalues = [" +
+          seeds + "]\n",
       "seeds.toml");
+}
+
+// Of seeds 1, 2 and 3 with a step of 1 the second round would have two of the first again.
+TEST(ExperimentTest, RoundsOfAnAxisOfSeedsShareNone) {
+  const Experiment e = WithSeeds("3, 1, 2");
   PlanOptions options;
   options.scale = "full";
   std::set<uint64_t> seeds;
@@ -273,6 +279,12 @@ TEST(ExperimentTest, RoundsOfAnAxisOfSeedsShareNone) {
   std::vector<uint64_t> some;
   for (const Cell& cell : PlanCells(e, options)) some.push_back(cell.seed);
   EXPECT_THAT(some, ElementsAre(1u, 4u, 7u));
+  // A seed may have a unit.
+  std::set<uint64_t> of_units;
+  for (const Cell& cell : PlanCells(WithSeeds("\"2k\", 2001"), {"full", {}, {}, {}})) {
+    of_units.insert(cell.seed);
+  }
+  EXPECT_THAT(of_units, ElementsAre(2000u, 2001u, 2002u, 2003u, 2004u, 2005u));
 }
 
 TEST(ExperimentTest, ScalesSetOptionsAndChooseValues) {
