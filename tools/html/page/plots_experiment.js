@@ -2,13 +2,17 @@
 (function (testbed) {
   'use strict';
 
-  // Returns the number that a label begins with: 8k is 8192, 0.5 is 0.5; NaN for a label that is a name. A label such
-  // as 2x20 is a name.
-  testbed.labelNumber = function (label) {
-    var match = /^(-?[0-9]+(?:\.[0-9]+)?)\s*([kKmMgG%]?)[bB]?$/.exec(String(label));
+  // The options that count. Their k is 1000, and that of all others, which are sizes, is 1024.
+  var counts = ['rows', 'operations', 'rows-per-transaction', 'scan-rows', 'seed', 'threads', 'queue-depth', 'databases', 'read-iops', 'added-delay',
+                'lazy-interval', 'verify-every'];
+
+  // Returns the number that a label of the axis begins with: 8k is 8192 as a size and 8000 as a count, 0.5 is 0.5; NaN for
+  // a label that is a name. A label such as 2x20 is a name.
+  testbed.labelNumber = function (label, axis) {
+    var match = /^(-?[0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT%]?)[bB]?$/.exec(String(label));
     if (!match) return NaN;
-    var scale = {'': 1, '%': 1, 'k': 1024, 'm': 1048576, 'g': 1073741824};
-    return Number(match[1]) * scale[match[2].toLowerCase()];
+    var steps = {'k': 1, 'm': 2, 'g': 3, 't': 4}[match[2].toLowerCase()] || 0;
+    return Number(match[1]) * Math.pow(counts.indexOf(axis) < 0 ? 1024 : 1000, steps);
   };
 
   function used(experiment, a) {
@@ -24,7 +28,7 @@
     experiment.axes.forEach(function (axis, a) {
       var labels = used(experiment, a);
       if (labels.length < 2) return;
-      var numbers = labels.every(function (l) { return isFinite(testbed.labelNumber(axis.labels[l])); });
+      var numbers = labels.every(function (l) { return isFinite(testbed.labelNumber(axis.labels[l], axis.name)); });
       list.push({index: a, name: axis.name, labels: labels, numbers: numbers});
     });
     return list.sort(function (x, y) { return (y.numbers - x.numbers) || (y.labels.length - x.labels.length); });
@@ -76,7 +80,8 @@
         names.push(name);
       }
       var label = experiment.axes[choice.x].labels[cell.labels[choice.x]], figure = cell.figures[choice.metric];
-      byName['$' + name].points.push({x: testbed.labelNumber(label), order: cell.labels[choice.x], label: label, mean: figure[0], half: figure[1], cell: i});
+      byName['$' + name].points.push({x: testbed.labelNumber(label, experiment.axes[choice.x].name), order: cell.labels[choice.x], label: label,
+                                      mean: figure[0], half: figure[1], cell: i});
     });
     return names.map(function (name) {
       var curve = byName['$' + name];
@@ -124,8 +129,10 @@
       });
     });
     labels.sort(function (a, b) { return experiment.axes[choice.x].labels.indexOf(a) - experiment.axes[choice.x].labels.indexOf(b); });
-    var xs = labels.map(testbed.labelNumber), metric = experiment.metrics[choice.metric], axisName = experiment.axes[choice.x].name;
-    if (numbers) labels.sort(function (a, b) { return testbed.labelNumber(a) - testbed.labelNumber(b); });
+    var metric = experiment.metrics[choice.metric], axisName = experiment.axes[choice.x].name;
+    function numberOf(label) { return testbed.labelNumber(label, axisName); }
+    var xs = labels.map(numberOf);
+    if (numbers) labels.sort(function (a, b) { return numberOf(a) - numberOf(b); });
     // Numbers that span a factor of eight get a logarithmic axis. Names, and wide series that begin at 0, are placed
     // at equal distances.
     var least = Math.min.apply(null, xs), most = Math.max.apply(null, xs), logX = numbers && least > 0 && most / least >= 8;
@@ -153,7 +160,7 @@
     option.legend = testbed.plotLegend(theme, shown);
     option.grid = {left: narrow ? 52 : 70, right: narrow ? 12 : 28, top: 34 + above, bottom: 46};
     var names = {};
-    labels.forEach(function (label) { names['$' + testbed.labelNumber(label)] = label; });
+    labels.forEach(function (label) { names['$' + numberOf(label)] = label; });
     option.xAxis = testbed.plotAxis(theme, category ? {type: 'category', data: labels, boundaryGap: labels.length < 4} : {
       type: logX ? 'log' : 'value', logBase: 2, min: logX ? least / 1.15 : least - (most - least) / 20, max: logX ? most * 1.15 : most + (most - least) / 20,
       axisTick: {customValues: xs, show: true, lineStyle: {color: theme.rule}}, splitLine: {show: false},

@@ -259,6 +259,28 @@ TEST(PageFiguresTest, AFigureThatIsRoundedToTheNextUnitHasIt) {
             "1 ms; 1 µs; 1 MiB; 1 MB; 1,000; 999 µs; 1023 B; 500 ns");
 }
 
+// A million rows stood at 1048576, behind 1020000 of them, and 1T of memory at no number.
+TEST(PageFiguresTest, AnAxisOfCurvesHasTheUnitsOfItsOption) {
+  const auto places = [](const char* axis, const char* labels) {
+    json experiment = json::parse(R"({"axes": [{}], "metrics": [{"name": "ops"}], "cells": []})");
+    experiment["axes"][0]["name"] = axis;
+    experiment["axes"][0]["labels"] = json::parse(labels);
+    for (size_t i = 0; i < experiment["axes"][0]["labels"].size(); ++i) {
+      json cell = json::parse(R"({"labels": [], "figures": [[7, null]]})");
+      cell["labels"].push_back(i);
+      experiment["cells"].push_back(cell);
+    }
+    return json::parse(EvaluateOnPage(
+        experiment,
+        "JSON.stringify(testbed.curves(data, testbed.curveChoice(data))[0].points.map("
+        "function (point) { return point.x; }));"));
+  };
+  EXPECT_EQ(places("rows", R"(["1M", "1020000", "500k"])"),
+            json::parse("[500000, 1000000, 1020000]"));
+  EXPECT_EQ(places("page-size", R"(["16k", "4k"])"), json::parse("[4096, 16384]"));
+  EXPECT_EQ(places("ram", R"(["1T", "512G"])"), json::parse("[549755813888, 1099511627776]"));
+}
+
 // Squares with round and with sharp corners look alike at the size of a mark.
 TEST(PageFiguresTest, EnginesWithMarksOfOneShapeHaveLinesOfTheirOwn) {
   const std::string looks = EvaluateOnPage(
