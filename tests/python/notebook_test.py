@@ -97,11 +97,11 @@ class NotebookTest(unittest.TestCase):
     def test_loads_are_the_repeats_of_a_curve(self):
         def points(*rows):
             names = ("path", "document", "load", "rate")
-            return tr._points([{"engine": "btree", "threads": 1, **dict(zip(names, row))} for row in rows], "threads", "rate", "engine")
+            return tr.plots._points([{"engine": "btree", "threads": 1, **dict(zip(names, row))} for row in rows], "threads", "rate", "engine")
 
         runs = [("a.json", None, load, rate) for load, rate in ((0, 100), (0, 101), (0, 99), (1, 200), (1, 202), (1, 198))]
         self.assertEqual(points(*runs), {"btree": {1: [100, 200]}})
-        self.assertEqual(tr._interval(points(*runs[:3])["btree"][1]), (100, 0), "one load has no interval, however many runs")
+        self.assertEqual(tr.plots._interval(points(*runs[:3])["btree"][1]), (100, 0), "one load has no interval, however many runs")
         of_stores = [("s.db", document, 0, rate) for document, rate in ((1, 100), (1, 300), (2, 400))]
         self.assertEqual(points(*of_stores), {"btree": {1: [200, 400]}}, "another document, another load")
         self.assertEqual(points((None, None, 0, 100), (None, None, 0, 300)), {"btree": {1: [100, 300]}}, "nobody knows of which document")
@@ -130,9 +130,9 @@ class NotebookTest(unittest.TestCase):
             before = None  # the phase to which a settle belongs
             for phase in run["phases"]:
                 before = before if phase["kind"] == "settle" else phase["name"]
-                written += sum(tr._writes(phase["account"]).values()) if before == "insert" else 0
+                written += sum(tr.plots._writes(phase["account"]).values()) if before == "insert" else 0
         self.assertAlmostEqual(min(heights.items())[1], written / sum(phase["user_bytes_written"] for phase in loads))
-        stored = [part for parts in tr._sizes(self.file).values() for part in parts]
+        stored = [part for parts in tr.plots._sizes(self.file).values() for part in parts]
         self.assertAlmostEqual(sum(patch.get_height() for patch in tr.plot_space(self.file).patches), sum(stored) / 2**20)
         asked = tr.plot_ledger(self.file)
         asked.figure.canvas.draw()

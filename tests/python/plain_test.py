@@ -69,18 +69,18 @@ class PlainTest(unittest.TestCase):
 
     def test_the_io_of_other_programs_is_known_by_the_kernel_account_alone(self):
         accounts = {"device": {"reads": 5}}, {"device": {"reads": 5}, "other_threads": []}
-        found = [tr._row(tr.COLUMNS["results"], {}, {}, 0, {"account": account}, 0) for account in accounts]
+        found = [tr.readers._row(tr.COLUMNS["results"], {}, {}, 0, {"account": account}, 0) for account in accounts]
         self.assertEqual([(row["phase_own_reads"], row["phase_other_programs_reads"]) for row in found], [(5, None), (5, 0)])
 
     def test_the_label_of_a_plot_names_the_tasks(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))
-        one = [name for name, _, _ in tr._operations(self.file)]
+        one = [name for name, _, _ in tr.plots._operations(self.file)]
         self.assertIn("btree update, 2 thr", one)
         for phase in document["runs"][-1]["phases"]:
             phase["tasks"] = [{"task": 0}, {"task": 1}, {"task": 2}]
         changed = self.directory / "tasks.json"
         changed.write_text(json.dumps(document), encoding="utf-8")
-        several = [name for name, _, _ in tr._operations(changed)]
+        several = [name for name, _, _ in tr.plots._operations(changed)]
         changed.unlink()
         self.assertIn("btree update, 2 thr x 3 tasks", several)
         self.assertIn("btree update, 1 thr", several)
@@ -109,25 +109,25 @@ class PlainTest(unittest.TestCase):
 
     def test_true_and_false_of_documents_and_of_stores_are_one_type(self):
         def types(*values):
-            return [type(row["partial"]) for row in tr._of_one_type([{"partial": value} for value in values])]
+            return [type(row["partial"]) for row in tr.readers._of_one_type([{"partial": value} for value in values])]
 
         self.assertEqual(types(True, None, False), [bool, type(None), bool])
         self.assertEqual(types(True, None, 0), [int, type(None), int])
         self.assertEqual(types(True, 0, "x"), [str, str, str])
 
     def test_a_store_in_use_is_no_other_file(self):
-        store, wait = self.directory / "used.db", tr.WAIT_SECONDS
+        store, wait = self.directory / "used.db", tr.readers.WAIT_SECONDS
         with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as writer:
             writer.execute(f"PRAGMA application_id = {tr.STORE_APPLICATION}")
             writer.execute(f"PRAGMA user_version = {tr.STORE_VERSION}")
             writer.execute("CREATE TABLE results (a)")
             writer.execute("BEGIN EXCLUSIVE")
             try:
-                tr.WAIT_SECONDS = 0
+                tr.readers.WAIT_SECONDS = 0
                 with self.assertRaisesRegex(tr.ResultsError, r"used\.db cannot be read now \(.*locked\); `testbed results list --store "):
                     tr.rows(store)
             finally:
-                tr.WAIT_SECONDS = wait
+                tr.readers.WAIT_SECONDS = wait
         self.assertEqual(tr.rows(store), [])
         store.unlink()
 
@@ -140,7 +140,7 @@ class PlainTest(unittest.TestCase):
 
     def test_stalls_are_those_of_the_report(self):
         def stalls(*seconds):
-            return tr._stalls([{"end_seconds": end, "operations": operations, "max_us": worst} for end, operations, worst in seconds])
+            return tr.plots._stalls([{"end_seconds": end, "operations": operations, "max_us": worst} for end, operations, worst in seconds])
         usual = [(1.0, 1000, 100), (2.0, 1000, 100), (3.0, 1000, 100)]
         self.assertEqual(stalls(*usual), [])
         self.assertEqual(stalls(*usual, (3.01, 0, 0)), [], "a rest has no rate")
@@ -161,19 +161,19 @@ class PlainTest(unittest.TestCase):
         file = self.directory / "written.json"
         file.write_text(json.dumps(document), encoding="utf-8")
         bar = "x\nbtree\ninsert"
-        self.assertEqual(tr._amplification(file), {"insert": {bar: 2.0}, "checkpoint": {bar: 0.0}, "kernel threads": {bar: 0.5}})
+        self.assertEqual(tr.plots._amplification(file), {"insert": {bar: 2.0}, "checkpoint": {bar: 0.0}, "kernel threads": {bar: 0.5}})
         # A settle's writes belong to the phase before it; what follows a phase that wrote nothing is of no bar.
         settled = json.loads(json.dumps(document))
         settled["runs"][0]["phases"] += [{**phase(0, 400, 0), "name": "settle", "kind": "settle"}, {**phase(0, 9, 9), "name": "point-read", "kind": "measure"},
                                          {**phase(0, 77, 7), "name": "settle", "kind": "settle"}]
         file.write_text(json.dumps(settled), encoding="utf-8")
-        self.assertEqual(tr._amplification(file), {"insert": {bar: 3.0}, "checkpoint": {bar: 0.0}, "kernel threads": {bar: 0.5}})
+        self.assertEqual(tr.plots._amplification(file), {"insert": {bar: 3.0}, "checkpoint": {bar: 0.0}, "kernel threads": {bar: 0.5}})
         for run in document["runs"]:
             run["phases"][0]["account"].pop("other_threads")
             for cause in run["phases"][0]["account"]["causes"]:
                 cause.pop("kernel")
         file.write_text(json.dumps(document), encoding="utf-8")
-        self.assertEqual(tr._amplification(file)["checkpoint"], {bar: 35.0}, "without the kernel's account the files' calls count")
+        self.assertEqual(tr.plots._amplification(file)["checkpoint"], {bar: 35.0}, "without the kernel's account the files' calls count")
         file.unlink()
 
     def test_engines_look_as_in_the_report(self):
@@ -182,10 +182,10 @@ class PlainTest(unittest.TestCase):
         report = {name: (colour, line, symbol.startswith("empty")) for name, colour, line, symbol in re.findall(look, palette)}
         self.assertEqual({name: (colour, line, hollow) for name, (colour, line, _, hollow) in tr.ENGINES.items()}, report)
         self.assertEqual(len(set(tr.ENGINES.values())), len(report), "two engines look the same")
-        curves = [tuple(tr._look(place).items()) for place in range(24)]
+        curves = [tuple(tr.plots._look(place).items()) for place in range(24)]
         self.assertEqual(len(set(curves)), 24, "two curves of a plot look the same")
-        named = {tuple(tr._look(0, engine).items()) for engine in tr.ENGINES}
-        self.assertNotIn(tuple(tr._look(0, "an engine of an extension").items()), named)
+        named = {tuple(tr.plots._look(0, engine).items()) for engine in tr.ENGINES}
+        self.assertNotIn(tuple(tr.plots._look(0, "an engine of an extension").items()), named)
 
     def test_the_ledger_goes_down_to_the_device(self):
         causes = [{"name": "point-read", "file": {"read_bytes": 8192, "write_bytes": 0}, "kernel": {"read_bytes": 4096}}]
@@ -193,20 +193,20 @@ class PlainTest(unittest.TestCase):
         account = {"engine": {"block_requests": 10, "block_reads": 2, "block_read_bytes": 8192}, "causes": causes, "other_threads": others,
                    "device": {"read_bytes": 4096, "write_bytes": 57}}
         phase, document = {"user_bytes_written": 100, "account": account}, {"options": {"page_size": 8192}}
-        self.assertEqual(tr._ledger(document, phase, "read"),
+        self.assertEqual(tr.plots._ledger(document, phase, "read"),
                          [("engine asks its cache", {"clients": 40960}), ("file calls", {"point-read": 8192}),
                           ("kernel requests", {"point-read": 4096}), ("device", {"device": 4096})])
-        self.assertEqual(tr._ledger(document, phase, "write"),
+        self.assertEqual(tr.plots._ledger(document, phase, "write"),
                          [("keys and values", {"clients": 100}), ("kernel requests", {"kernel threads": 50}), ("device", {"device": 50})])
         account["engine"] = {"block_requests": 10}
-        self.assertEqual(tr._ledger(document, phase, "read")[0], ("engine asks its cache", {"clients": 81920}), "all hits: pages")
-        self.assertEqual(tr._ledger({"options": {}}, {}, "read"), [])
+        self.assertEqual(tr.plots._ledger(document, phase, "read")[0], ("engine asks its cache", {"clients": 81920}), "all hits: pages")
+        self.assertEqual(tr.plots._ledger({"options": {}}, {}, "read"), [])
 
     def test_space_is_the_mean_over_the_runs(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))
         after = [phase for run in document["runs"] for phase in run["phases"] if phase["name"] == "mixed" and phase["kind"] == "measure"]
         self.assertEqual(len(after), 2)
-        data, log = tr._sizes(self.file)["btree\nafter mixed"]
+        data, log = tr.plots._sizes(self.file)["btree\nafter mixed"]
         self.assertAlmostEqual(data + log, sum(phase["database_bytes"] for phase in after) / 2)
         self.assertAlmostEqual(log, sum(phase["log_file_bytes"] for phase in after) / 2)
 
@@ -254,7 +254,7 @@ class PlainTest(unittest.TestCase):
             tr.rows(broken)
         # A plot of a store said that it was no JSON, or cut off.
         broken.write_text("SQLite format 3\0" + "x" * 200, encoding="utf-8")
-        for of_documents in (tr.documents, lambda path: list(tr._operations(path)), tr._sizes):
+        for of_documents in (tr.documents, lambda path: list(tr.plots._operations(path)), tr.plots._sizes):
             with self.assertRaisesRegex(tr.ResultsError, "broken is a store, which has the rows of documents"):
                 of_documents(broken)
         for path in (self.directory / "none.json", SOURCE / "python"):
@@ -265,10 +265,10 @@ class PlainTest(unittest.TestCase):
 
     def test_a_column_of_a_table_has_numbers_or_text(self):
         found = [{"size": 400, "rate": 1.5, "why": None}, {"size": "100-1000", "rate": None, "why": "x"}, {"size": None}]
-        self.assertEqual(tr._of_one_type(found), [
+        self.assertEqual(tr.readers._of_one_type(found), [
             {"size": "400", "rate": 1.5, "why": None}, {"size": "100-1000", "rate": None, "why": "x"}, {"size": None}])
         self.assertEqual(found[0]["size"], 400)
-        self.assertEqual(tr._of_one_type([]), [])
+        self.assertEqual(tr.readers._of_one_type([]), [])
 
     def test_a_table_without_rows_has_its_columns(self):
         file, store = self.directory / "empty.json", self.directory / "empty.db"
@@ -321,6 +321,17 @@ class PlainTest(unittest.TestCase):
                 self.curves(found, x, y, by=by)
         with self.assertRaisesRegex(tr.ResultsError, "there are no rows to plot"):
             self.curves([], "size", "rate")
+
+    def test_the_package_has_the_public_names_of_its_modules(self):
+        of_modules = [value for module in (tr.readers, tr.plots) for name, value in vars(module).items()
+                      if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__]
+        self.assertEqual({value.__name__ for value in of_modules}, set(tr.__all__))
+        for value in of_modules:
+            self.assertIs(getattr(tr, value.__name__), value)
+        constants = {"COLUMNS", "SCHEMA", "STORE_APPLICATION", "STORE_BEGIN", "STORE_VERSION", "WAIT_SECONDS", "COLOURS", "ENGINES", "LINES", "MARKS",
+                     "SHORTEST_SECONDS", "STALL_SECONDS", "STALL_US", "T_95"}
+        self.assertEqual({name for module in (tr.readers, tr.plots) for name in vars(module) if name.isupper()}, constants)
+        self.assertLessEqual(constants, set(vars(tr)))
 
     def test_the_notebook_is_one(self):
         notebook = json.loads((SOURCE / "python/results.ipynb").read_text(encoding="utf-8"))
