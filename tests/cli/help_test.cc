@@ -228,15 +228,39 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
       "complete_words ab --way d; complete_words compare --metric rate,engine_m; "
       "touch placenames; complete_words --keys pl; "
       "mkdir dbs; complete_words experiment --databases db; complete_words --databases db; "
-      "touch \"two words.json\"; complete_words report two; echo ${#COMPREPLY[@]}'";
+      "touch \"two words.json\"; complete_words report two; echo ${#COMPREPLY[@]}; "
+      // bash itself gives --io=direct as three words, and a name with an @, too.
+      "complete_words --engine = bt; complete_words --io =; complete_words --scratch auto,e; "
+      "complete_words --server no-server @ 1; echo ${#COMPREPLY[@]}'";
   FILE* pipe = popen(bash.c_str(), "r");
   std::string out(4096, 0);
   out.resize(fread(out.data(), 1, out.size(), pipe));
   pclose(pipe);
   EXPECT_EQ(out,
             "btree\ndirect,buffered\nexperiment\nread-size\ncells\n--markdown\nexport\n--store\n"
-            "places\nduet\nrate,engine_misses\nplaces placenames\ndbs\n\ntwo words.json\n1\n")
+            "places\nduet\nrate,engine_misses\nplaces placenames\ndbs\n\ntwo words.json\n1\n"
+            "btree\ndirect buffered mmap\nauto,ext4\n\n0\n")
       << "a run has a number of databases, an experiment their directory";
+}
+
+// bash ends a word at an @, and replaces only what follows it.
+TEST_F(HelpTest, BashCompletesTheReleaseOfAServer) {
+  const std::string script = Run("completion bash").out;
+  std::smatch release;
+  const std::regex word("' --server'\\) words='[^']*mariadb@([0-9.]+)");
+  if (!std::regex_search(script, release, word)) {
+    GTEST_SKIP() << "this build has no engine whose server has a release";
+  }
+  const std::string file = (directory_ / "bash").string();
+  std::ofstream(file) << script;
+  const std::string bash =
+      "bash -c 'source " + file + "; COMP_WORDS=(testbed --server mariadb @ " + release[1].str() +
+      "); COMP_CWORD=4; _testbed; echo \"${COMPREPLY[@]}\"'";
+  FILE* pipe = popen(bash.c_str(), "r");
+  std::string out(4096, 0);
+  out.resize(fread(out.data(), 1, out.size(), pipe));
+  pclose(pipe);
+  EXPECT_EQ(out, release[1].str() + "\n");
 }
 
 // An option that another command has is no help.

@@ -231,24 +231,36 @@ std::string Bash(const CLI::App& app) {
                          : v.directories ? " kind=-d"
                                          : "");
   }
-  // A list such as 4k,8k is completed at its last part. The shell would split the names of files at
-  // their spaces, so each line of compgen is taken as it is.
+  // A list such as 4k,8k is completed at its last part, unless values have commas themselves, as
+  // auto,ext4. bash ends words at = and @, and replaces only what follows them: --io=direct is
+  // three words, and so is mariadb@10.2, of which `part` has the first two. The shell would split
+  // the names of files at their spaces, so each line of compgen is taken as it is.
   return fmt::format(
       "# bash completion of testbed; made by `testbed completion bash`\n"
       "_testbed() {{\n"
-      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
-      "  local words='' kind='' list=''\n"
+      "  local at=$COMP_CWORD current=${{COMP_WORDS[COMP_CWORD]}} previous part=''\n"
+      "  local words='' kind='' list='' last\n"
       "  COMPREPLY=()\n"
+      "  if ((at > 2)) && [ \"$current\" = @ ]; then\n"
+      "    part=${{COMP_WORDS[at-1]}}@ current='' at=$((at-1))\n"
+      "  elif ((at > 3)) && [ \"${{COMP_WORDS[at-1]}}\" = @ ]; then\n"
+      "    part=${{COMP_WORDS[at-2]}}@ at=$((at-2))\n"
+      "  elif [ \"$current\" = = ]; then\n"
+      "    current='' at=$((at+1))\n"
+      "  fi\n"
+      "  current=$part$current previous=${{COMP_WORDS[at-1]}}\n"
+      "  ! ((at > 2)) || [ \"$previous\" != = ] || previous=${{COMP_WORDS[at-2]}}\n"
       "  case \"${{COMP_WORDS[1]}} $previous\" in\n{}"
       "    *) case ${{COMP_WORDS[1]}} in\n{}"
       "      *) words={} ;;\n"
       "    esac ;;\n"
       "  esac\n"
-      "  case $current in *,*) list=${{current%,*}}, ;; esac\n"
-      "  [ -z \"$words\" ] || COMPREPLY=($(compgen -P \"$list\" -W \"$words\" -- "
-      "\"${{current##*,}}\"))\n"
+      "  case $words in *,*) last=$current ;; *) last=${{current##*,}} ;; esac\n"
+      "  list=${{current%\"$last\"}}\n"
+      "  [ -z \"$words\" ] || COMPREPLY=($(compgen -P \"$list\" -W \"$words\" -- \"$last\"))\n"
       "  [ -z \"$kind\" ] || mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < "
       "<(compgen $kind -- \"$current\")\n"
+      "  COMPREPLY=(\"${{COMPREPLY[@]#\"$part\"}}\")\n"
       "}}\n"
       "complete -o filenames -F _testbed testbed\n",
       BashCases(commands), cases, SingleQuoted(names));
