@@ -20,10 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-json TextsOfTable(const Table& table) {
-  return {{"title", table.title()}, {"columns", table.columns()}, {"rows", table.rows()}};
-}
-
 json LoadsJson(const json& document) {
   json sides = json::array();
   for (const SideEffects& side : RateByLoad(document)) {

@@ -13,6 +13,7 @@
 #include "tools/live/seconds.h"
 #include "tools/output/json_text.h"
 #include "tools/report/report.h"
+#include "tools/report/run_tables.h"
 #include "workloads/measure/histogram.h"
 
 namespace testbed {
@@ -219,6 +220,10 @@ std::string Base64(const std::string& bytes) {
 
 }  // namespace
 
+json TextsOfTable(const Table& table) {
+  return {{"title", table.title()}, {"columns", table.columns()}, {"rows", table.rows()}};
+}
+
 json PageData::Share(const json& part) {
   const auto [at, added] = shared_index_.emplace(JsonText(part), shared_.size());
   if (added) shared_.push_back(part);
@@ -234,6 +239,9 @@ void PageData::ShareFacts(json* document) {
 json PageData::Entry(const std::string& source, json document) {
   document["doubts"] = Lines(Doubts(document));
   document["remarks"] = Lines(Remarks(document));
+  json tables = json::array();
+  for (const Table& table : TablesWithoutPlots(document)) tables.push_back(TextsOfTable(table));
+  document["tables"] = std::move(tables);
   if (LoaderOf(document) != "insert") document.erase("data");
   ShareFacts(&document);
   for (json& run : document.at("runs")) {

@@ -13,7 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "tools/output/table.h"
+
 namespace testbed {
+
+// Returns a table of a report as a page has it: its "title", "columns" and "rows" as text.
+nlohmann::json TextsOfTable(const Table& table);
 
 // Collects what a page shows. Every figure keeps its JSON pointer of the document, so that a reader
 // can look it up. What differs from the document:
@@ -27,6 +32,8 @@ namespace testbed {
 //   its histograms: from the intended start where that is known.
 // - "doubts" and "remarks" are the lines of the report that it prints above its tables, each
 //   without its "! ", and below them (Doubts and Remarks of report.h).
+// - "tables" are the tables of the report whose figures the page has in no other form
+//   (TablesWithoutPlots of run_tables.h), as TextsOfTable has them.
 // - "data" is absent unless the loader `insert` made the rows: the other loaders make their own.
 // - "effective", "machine" and "device" are indexes into "shared", which holds equal ones once.
 // - A phase of the search of --cache-pct auto or --find-rate has only its name and kind.

@@ -200,7 +200,7 @@ Table AddressTable(const json& document) {
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const json none = json::array();
     const json clients = phase.value("addresses", none);
-    const json counted = phase.at("account").value("addresses", none);
+    const json counted = phase.value("/account/addresses"_json_pointer, json::array());
     for (size_t i = 0; i < counted.size(); ++i) {
       const json& server = counted[i];
       const json of = i < clients.size() ? clients[i] : json::object();
@@ -310,7 +310,7 @@ Table LogTable(const json& document) {
   table.Wide({"operations", "framing", "engine says", "device journal", "estimate", "at least",
               "device writes"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (!phase.at("account").contains("log") || !phase.contains("operations")) return;
+    if (!phase.contains("operations") || !phase.at("account").contains("log")) return;
     const double n = Number(phase, "/count");
     const DeviceIo own = OwnDeviceIo(phase.at("account"));
     auto each = [&](const std::string& figure) {
@@ -501,6 +501,21 @@ std::vector<Table> RunTables(const json& document) {
       MemoryTable(document),    DatabaseTable(document), TuningTable(document),
       RehearsalTable(document), RepeatTable(document)};
   for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
+  return all;
+}
+
+std::vector<Table> TablesWithoutPlots(const json& document) {
+  std::vector<Table> all;
+  const auto add = [&all](Table table) {
+    if (!table.empty()) all.push_back(std::move(table));
+  };
+  add(TaskTable(document));
+  add(WireTable(document));
+  add(AddressTable(document));
+  add(LogTable(document));
+  add(TuningTable(document));
+  add(RehearsalTable(document));
+  for (Table& table : InsertBenchmarkTables(document)) add(std::move(table));
   return all;
 }
 

@@ -217,6 +217,12 @@
                 pairs('Machine', shared(d.machine)), pairs('Device', shared(d.device)));
   }
 
+  // Returns a fold with the tables of the report whose figures the page has in no other form; null without one.
+  function furtherTables(d) {
+    const tables = d.tables || [];
+    return tables.length === 0 ? null : fold('Further tables of the report', tables.map((one) => testbed.textTable(one)));
+  }
+
   // Returns a document with its answer first. `entry` is one of the page's documents, with its index.
   function documentView(entry, data) {
     const d = entry.document, shown = h('div', {class: 'shown'});
@@ -230,7 +236,7 @@
     const first = measured >= 0 ? measured : main.findIndex((p) => p >= 0);
     if (first < 0) {
       const says = testbed.unfinishedAnswers(d).map((s) => h('p', {class: s.alarm ? 'alarm' : 'answer'}, line(s.text)));
-      view.append(...[...says, rateSearches(entry)].filter((part) => part), circumstances(entry, data));
+      view.append(...[...says, rateSearches(entry), furtherTables(d)].filter((part) => part), circumstances(entry, data));
       return view;
     }
     const operations = operationsTable(entry, choose);
@@ -246,7 +252,7 @@
     const run = runs[first], phase = run.phases[main[first]];
     view.append(h('div', {class: 'answers'}, testbed.answers(d, run, phase).map((s, i) => h('p', {class: i === 0 ? 'answer' : null}, line(s)))),
                 h('ul', {class: 'confidence'}, testbed.confidence(d, run, phase).map((c) => h('li', {class: c.alarm ? 'alarm' : null}, line(c.text)))),
-                ...[operations, intendedTable(entry), rateSearches(entry)].filter((part) => part), shown, circumstances(entry, data));
+                ...[operations, intendedTable(entry), rateSearches(entry), shown, furtherTables(d)].filter((part) => part), circumstances(entry, data));
     choose(first, main[first]);
     return view;
   }

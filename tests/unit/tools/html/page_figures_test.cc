@@ -281,6 +281,32 @@ TEST(PageFiguresTest, AnAxisOfCurvesHasTheUnitsOfItsOption) {
   EXPECT_EQ(places("ram", R"(["1T", "512G"])"), json::parse("[549755813888, 1099511627776]"));
 }
 
+// What the tasks of a run did, what its clients exchanged with a server, and the shares that were
+// tried for the cache stood in the text report alone.
+TEST(PageFiguresTest, TheTablesThatAreNotDrawnStandOnThePage) {
+  const auto tables = [](const json& document) {
+    PageData data;
+    data.AddDocument("run.json", document);
+    return data.Json()["documents"][0]["document"]["tables"];
+  };
+  json document = SmallDocument();
+  EXPECT_EQ(tables(document), json::array());
+  Measured(document)["tasks"] = json::parse(R"([
+      {"task": 0, "host": "one", "threads": 8, "count": 60, "rate": 24},
+      {"task": 1, "host": "two", "threads": 8, "count": 40, "rate": 16}])");
+  Measured(document)["account"]["causes"][0].update(
+      {{"operations", 60},
+       {"wire", {{"round_trips", 120}, {"sent_bytes", 600}, {"received_bytes", 6000}}}});
+  const json found = tables(document);
+  ASSERT_EQ(found.size(), 2u) << found;
+  EXPECT_EQ(found[0]["title"], "Tasks of the run");
+  EXPECT_EQ(found[0]["rows"][1][1], "two");
+  EXPECT_EQ(found[0]["rows"][1][3], "40");
+  EXPECT_EQ(found[1]["title"], "Between client and server, per operation");
+  EXPECT_EQ(found[1]["rows"],
+            json::parse(R"([["mixed point-read, 8 thr x 2 tasks", "2.00", "10.0", "100"]])"));
+}
+
 // Squares with round and with sharp corners look alike at the size of a mark.
 TEST(PageFiguresTest, EnginesWithMarksOfOneShapeHaveLinesOfTheirOwn) {
   const std::string looks = EvaluateOnPage(
