@@ -143,6 +143,13 @@ def _own(account, figure):
     return None if device is None else max(0.0, device - _others(account, figure))
 
 
+def _unanswered(phase, steps):
+    """Returns the sum of a figure over the operations of a phase that got no answer; None for a phase without operations."""
+    if not phase or "operations" not in phase:
+        return None
+    return sum((float(_at(operation, steps) or 0) for operation in phase.get("unanswered") or ()), 0.0)
+
+
 def _background(second, steps):
     work = second.get("background")
     if not work:
@@ -168,6 +175,8 @@ def _row(columns, document, run, run_index, phase=None, phase_index=None, operat
             value = _own(account, steps[0])
         elif of == "other_programs":  # only the kernel account, which lists these threads, tells it
             value = _others(account, steps[0]) if "other_threads" in account else None
+        elif of == "unanswered":
+            value = _unanswered(phase, steps)
         elif of == "background":
             value = _background(second, steps)
         else:

@@ -72,6 +72,11 @@ class PlainTest(unittest.TestCase):
         found = [tr.readers._row(tr.COLUMNS["results"], {}, {}, 0, {"account": account}, 0) for account in accounts]
         self.assertEqual([(row["phase_own_reads"], row["phase_other_programs_reads"]) for row in found], [(5, None), (5, 0)])
 
+    def test_operations_without_an_answer_are_counted(self):
+        lost = {"operations": [], "unanswered": [{"name": "insert", "count": 3, "max_us": 9}, {"name": "update", "count": 4, "max_us": 5}]}
+        found = [tr.readers._row(tr.COLUMNS["results"], {}, {}, 0, phase, 0) for phase in (lost, {"operations": []}, {"kind": "settle"}, None)]
+        self.assertEqual([row["phase_unanswered"] for row in found], [7, 0, None, None])
+
     def test_the_label_of_a_plot_names_the_tasks(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))
         one = [name for name, _, _ in tr.plots._operations(self.file)]

@@ -39,6 +39,7 @@ constexpr std::pair<ColumnOf, const char*> kOfNames[] = {
     {ColumnOf::kPhaseIndex, "phase_index"},
     {ColumnOf::kOwn, "own"},
     {ColumnOf::kOtherPrograms, "other_programs"},
+    {ColumnOf::kUnanswered, "unanswered"},
 };
 
 // Returns the column's name for a path: "/device/queue/scheduler" is device_queue_scheduler.
@@ -101,7 +102,7 @@ void AddMemory(std::vector<RowColumn>* columns) {
   AddOfPhase("/memory",
              {"limit", "engine_cache", "process_other", "page_cache", "kernel", "unused",
               "unaccounted", "peak", "held_mean", "held_most", "own_mean", "own_most",
-              "page_cache_mean", "dirty", "limit_hits", "shortages"},
+              "page_cache_mean", "dirty", "limit_hits", "shortages", "process_check"},
              columns);
 }
 
@@ -272,6 +273,16 @@ json OfBackground(const json& second, const json::json_pointer& at) {
   return sum;
 }
 
+// Returns the sum of a figure over the operations of a phase that got no answer. Their list is
+// absent when there were none.
+json OfUnanswered(const json& phase, const std::string& figure) {
+  if (!phase.is_object() || !phase.contains("operations")) return {};
+  double sum = 0;
+  const json none = json::array();
+  for (const json& operation : phase.value("unanswered", none)) sum += Number(operation, figure, 0);
+  return sum;
+}
+
 struct PreparedColumn {
   ColumnOf of;
   json::json_pointer at;
@@ -306,6 +317,8 @@ json CellOf(const PreparedColumn& column, const RowSource& s, const json* cause)
       // Only the kernel account, which lists these threads, tells the IO of other programs.
       if (s.phase.is_null() || !s.phase.at("account").contains("other_threads")) return {};
       return OfDeviceIo(OtherProgramsIo(s.phase.at("account")), column.at.to_string());
+    case ColumnOf::kUnanswered:
+      return OfUnanswered(s.phase, column.at.to_string());
   }
   return {};
 }
@@ -354,6 +367,7 @@ const RowTable& ResultRows() {
     AddIdentity(&all.columns);
     AddOperation(&all.columns);
     AddPhase(&all.columns);
+    all.columns.push_back({"phase_unanswered", ColumnOf::kUnanswered, "/count"});
     AddPaths(ColumnOf::kRun, {"/error/sentence"}, &all.columns);
     AddOrigin(&all.columns);
     return all;

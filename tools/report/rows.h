@@ -34,6 +34,7 @@ enum class ColumnOf : uint8_t {
   kPhaseIndex,     // number of the phase in the run, from 0
   kOwn,            // OwnDeviceIo (figures.h)
   kOtherPrograms,  // OtherProgramsIo (figures.h); null without the kernel account
+  kUnanswered,     // the phase's list "unanswered", added up; null without operations
 };
 
 struct RowColumn {

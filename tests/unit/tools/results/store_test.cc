@@ -327,6 +327,21 @@ TEST_F(RunsStoreTest, AnEmptyFileIsAStoreWithoutResults) {
   EXPECT_EQ(Add(SmallDocument()).documents, 1u);
 }
 
+// A run that lost a server showed in its rows only that it was slow.
+TEST(RowTablesTest, OperationsWithoutAnAnswerAreCounted) {
+  json document = SmallDocument();
+  document["runs"][0]["phases"][2]["unanswered"] =
+      json::parse(R"([{"name": "point-read", "count": 3}, {"name": "update", "count": 4}])");
+  const std::vector<RowColumn>& columns = ResultRows().columns;
+  size_t at = 0;
+  while (at < columns.size() && columns[at].name != "phase_unanswered") ++at;
+  ASSERT_LT(at, columns.size());
+  json unanswered = json::array();
+  ForEachRow(ResultRows(), document,
+             [&](const std::vector<json>& cells) { unanswered.push_back(cells[at]); });
+  EXPECT_EQ(unanswered, json::parse("[0, null, 7, 7]")) << "a load, a settle, two operations";
+}
+
 // The names are the same for SQLite whatever the case of their letters.
 TEST(RowTablesTest, EachNameStandsOnceInATable) {
   for (const RowTable* table : {&RunRows(), &ResultRows(), &SeriesRows()}) {
