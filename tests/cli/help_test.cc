@@ -76,7 +76,7 @@ std::set<std::string> OfferedBy(const std::string& shell, const std::string& scr
   if (shell == "zsh") {
     const std::string does = command.empty() ? "_arguments" : "shift words";
     part = Between(script, "\n    " + name + ") " + does, " ;;\n");
-    form = "'--([a-z0-9-]+)\\[";
+    form = "'--([a-z0-9-]+)=?\\[";
   } else {
     const std::string within = "__fish_seen_subcommand_from " + command + "'";
     form = "-n '" + (command.empty() ? "not [^']*'" : within) + " -l ([a-z0-9-]+) -d";
@@ -218,6 +218,10 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
     EXPECT_EQ(std::system((std::string(shell) + " -n " + file).c_str()), 0) << shell;
   }
   ExpectRefused(Run("completion bsh"), "did you mean bash?");
+  const std::string zsh = Run("completion zsh").out;
+  EXPECT_NE(zsh.find("'--io=["), std::string::npos) << "--io=direct is completed, too";
+  EXPECT_NE(zsh.find(":io:_values -s , io direct buffered mmap'"), std::string::npos);
+  EXPECT_NE(zsh.find(":scratch:(auto auto,ext4 auto,xfs)'"), std::string::npos);
   const std::string bash =
       "bash -c 'cd " + directory_.string() + "; source " + (directory_ / "bash").string() +
       "; complete_words() { COMP_WORDS=(testbed \"$@\"); COMP_CWORD=$#; _testbed; "

@@ -276,23 +276,31 @@ std::string ZshText(const std::string& text) {
   return out;
 }
 
+// Returns what zsh does for the value of an option. _values completes lists such as 4k,8k, and
+// cannot offer values that have commas themselves.
 std::string ZshValues(const Values& v, const std::string& name) {
   const bool both = v.files && !v.words.empty();
-  const std::string what = both            ? "{compadd -- " + Joined(v.words) + "; _files}"
+  const std::string words = Joined(v.words);
+  const bool lists = words.find(',') == std::string::npos;
+  const std::string what = both            ? "{compadd -- " + words + "; _files}"
                            : v.files       ? "_files"
                            : v.directories ? "_files -/"
                            : v.none()      ? " "
-                                           : "_values -s , " + name + " " + Joined(v.words);
+                           : lists         ? "_values -s , " + name + " " + words
+                                           : "(" + words + ")";
   return ":" + name + ":" + what;
 }
 
 std::string ZshArguments(const CommandWords& command) {
   std::string text = "_arguments";
   for (const Choice& option : command.options) {
-    const std::string spec = option.name + "[" + ZshText(option.meaning) + "]";
-    text += " \\\n        " +
-            SingleQuoted(
-                spec + (option.takes_value ? ZshValues(option.values, option.name.substr(2)) : ""));
+    // With a = behind its name an option takes its value from the same word, too: --io=direct.
+    const std::string meaning = "[" + ZshText(option.meaning) + "]";
+    const std::string spec =
+        option.takes_value
+            ? option.name + "=" + meaning + ZshValues(option.values, option.name.substr(2))
+            : option.name + meaning;
+    text += " \\\n        " + SingleQuoted(spec);
   }
   const Values& v = command.arguments;
   if (!v.none()) {
