@@ -184,8 +184,16 @@ def plot_percentiles(paths, axes=None):
     return axes
 
 
+def _limited(search, step):
+    """Returns the limited percentile of a step of a search; NaN where fewer than ten operations took longer, which are too few
+    for it (TellsPercentile of tools/report/figures.h)."""
+    counted = step.get("latency_count", step["count"])
+    return step["limited_us"] or math.nan if counted * (1 - search["limited_share"]) >= 10 else math.nan
+
+
 def plot_rates(paths, axes=None):
-    """The limited percentile of the latency over the rates that --find-rate tried, and its limit as a dashed line."""
+    """The limited percentile of the latency over the rates that --find-rate tried, and its limit as a dashed line. A rate at
+    which too few operations tell the percentile has no point."""
     searches, found = [], documents(paths)
     for path, document in found:
         prefix = (document.get("label") or pathlib.Path(path).stem) + ": " if len(found) > 1 else ""
@@ -199,7 +207,7 @@ def plot_rates(paths, axes=None):
     for place, (name, search) in enumerate(searches):
         steps = sorted((step for step in search["steps"] if step.get("target_rate")), key=lambda step: step["target_rate"])
         look = _look(place)
-        axes.plot([step["target_rate"] for step in steps], [step["limited_us"] or math.nan for step in steps], label=_said(name), **look)
+        axes.plot([step["target_rate"] for step in steps], [_limited(search, step) for step in steps], label=_said(name), **look)
         axes.axhline(search["limit_us"], color=look["color"], linestyle="dashed", linewidth=0.8)
     axes.set(yscale="log", xlabel="operations/s asked for", ylabel="latency from the intended start, us")
     axes.legend()

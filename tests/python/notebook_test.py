@@ -174,9 +174,10 @@ class NotebookTest(unittest.TestCase):
 
     def test_a_search_is_drawn_from_the_lowest_rate_up(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))
-        steps = [{"rate": 900, "limited_us": 10}, {"target_rate": 450, "rate": 450, "limited_us": 20},
-                 {"target_rate": 225, "rate": 225, "limited_us": 5}]
-        document["runs"][0]["find_rate"] = [{"name": "point-read", "limit": "p99 < 15us", "limit_us": 15, "steps": steps}]
+        steps = [{"rate": 900, "count": 9000, "limited_us": 10}, {"target_rate": 450, "rate": 450, "count": 4500, "limited_us": 20},
+                 {"target_rate": 225, "rate": 225, "count": 2250, "limited_us": 5}]
+        search = {"name": "point-read", "limit": "p99 < 15us", "limit_us": 15, "limited_share": 0.99, "steps": steps}
+        document["runs"][0]["find_rate"] = [search]
         searched = self.directory / "searched.json"
         searched.write_text(json.dumps(document), encoding="utf-8")
         curve, limit = tr.plot_rates(searched).get_lines()

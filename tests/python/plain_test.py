@@ -7,6 +7,7 @@ import ast
 import contextlib
 import csv
 import json
+import math
 import pathlib
 import re
 import shutil
@@ -304,6 +305,19 @@ class PlainTest(unittest.TestCase):
         axes = unittest.mock.MagicMock()
         tr.plot_curve(found, *words, axes=axes, **settings)
         return {call.kwargs["label"]: (call.args[0], list(call.args[1])) for call in axes.plot.call_args_list}, axes
+
+    def test_a_rate_with_too_few_operations_has_no_point(self):
+        steps = [{"target_rate": rate, "count": count, "limited_us": us, **more} for rate, count, us, more in
+                 ((300, 5000, 90.0, {"latency_count": 999}), (100, 999, 70.0, {}), (200, 1000, 80.0, {}), (400, 5000, None, {}))]
+        search = {"name": "mixed", "limit": "p99 < 5ms", "limit_us": 5000, "limited_share": 0.99, "steps": [{"count": 9, "limited_us": 1.0}, *steps]}
+        document = {"schema": tr.SCHEMA, "options": {"engine": "btree"}, "runs": [{"threads": 2, "phases": [], "find_rate": [search]}]}
+        file, axes = self.directory / "search.json", unittest.mock.MagicMock()
+        file.write_text(json.dumps(document), encoding="utf-8")
+        tr.plot_rates(file, axes=axes)
+        file.unlink()
+        rates, latencies = axes.plot.call_args.args
+        self.assertEqual(rates, [100, 200, 300, 400])
+        self.assertEqual([None if math.isnan(us) else us for us in latencies], [None, 80.0, None, None])
 
     def test_a_curve_goes_through_numbers_in_their_order(self):
         found = [{"engine": "btree", "size": size, "rate": rate} for size, rate in (("10", 1), ("20", 2), (5, 3), ("5", 5))]
