@@ -154,14 +154,15 @@ void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
   if (ended_because.empty()) ended_because = part.ended_because;
 }
 
+double RateStep::EachStandsFor() const {
+  if (latency.count() == 0) return 1;
+  return static_cast<double>(count()) / static_cast<double>(latency.count());
+}
+
 double RateStep::slower_share() const {
   const uint64_t all = count() + undone;
   if (all == 0) return 0;
-  // The operations with a latency stand for those without one.
-  const double each = latency.count() == 0
-                          ? 1
-                          : static_cast<double>(count()) / static_cast<double>(latency.count());
-  return (static_cast<double>(slower) * each + static_cast<double>(undone)) /
+  return (static_cast<double>(slower) * EachStandsFor() + static_cast<double>(undone)) /
          static_cast<double>(all);
 }
 
@@ -181,7 +182,8 @@ bool RateStep::Meets(const RateLimit& limit) const {
 }
 
 bool RateStep::MissesForSure(const RateLimit& limit, uint64_t needed) const {
-  return static_cast<double>(slower + undone) > (1 - limit.share) * static_cast<double>(needed);
+  return static_cast<double>(slower) + static_cast<double>(undone) / EachStandsFor() >
+         (1 - limit.share) * static_cast<double>(needed);
 }
 
 std::string FoundRate::Sentence() const {

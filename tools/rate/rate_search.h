@@ -54,9 +54,16 @@ struct RateStep {
   // for a loop that falls behind more and more, and always true for the closed loop.
   bool KeptUp() const;
   bool Meets(const RateLimit& limit) const;
-  // Returns whether the step misses the limit even if the rest of the `needed` operations are all
-  // faster, because enough operations were slower already.
+  // Returns whether `needed` limited operations have a latency: those without one tell nothing of a
+  // percentile.
+  bool HasEnough(uint64_t needed) const { return latency.count() >= needed; }
+  // Returns whether the step misses the limit even if the rest of the `needed` operations with a
+  // latency are all faster, because enough operations were slower already.
   bool MissesForSure(const RateLimit& limit, uint64_t needed) const;
+
+ private:
+  // Returns how many limited operations one with a latency stands for.
+  double EachStandsFor() const;
 };
 
 struct FoundRate {

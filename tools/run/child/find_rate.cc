@@ -13,12 +13,12 @@ namespace testbed {
 namespace {
 
 // Returns the seconds in which an open loop at the rate performs that many of the limited
-// operations. Their share among all operations is taken from the closed loop.
+// operations that have a latency. Their share among all operations is taken from the closed loop.
 double SecondsFor(const FoundRate& found, double rate, uint64_t operations) {
   const RateStep& closed = found.steps.front();
   // Threads in addition to the clients may perform the limited operations as well.
-  const double share = std::min(
-      1.0, static_cast<double>(closed.count()) / static_cast<double>(closed.all_operations));
+  const auto told = static_cast<double>(closed.latency.count());
+  const double share = std::min(1.0, told / static_cast<double>(closed.all_operations));
   return static_cast<double>(operations) / (rate * share);
 }
 
@@ -52,17 +52,18 @@ RateStep ChildRun::MeasureRate(const std::string& name, double rate, FoundRate* 
   const uint64_t needed = found->limit.OperationsNeeded();
   while (!stop_()) {
     step.Add(measure("", seconds).work->result, found->limit);
-    const bool enough = step.count() >= needed || step.MissesForSure(found->limit, needed);
+    const bool enough = step.HasEnough(needed) || step.MissesForSure(found->limit, needed);
     if (rate == 0 || enough || !step.ended_because.empty()) break;
     // The step is measured in parts, and checked after each one, so that it ends soon after it is
     // sure to miss the limit.
-    const double rest = SecondsFor(*found, rate, needed - step.count());
+    const double rest = SecondsFor(*found, rate, needed - step.latency.count());
     seconds = std::clamp(rest, 0.1, std::max(0.1, 2 * step.seconds));
     if (step.seconds >= most) {
       step.ended_because = fmt::format(
           "{} of the {} operations that {} needs came in {:.0f} seconds at {} ops/s: give a lower "
           "percentile or longer --seconds",
-          Count(step.count()), Count(needed), found->limit.Text(), step.seconds, Short(rate));
+          Count(step.latency.count()), Count(needed), found->limit.Text(), step.seconds,
+          Short(rate));
       break;
     }
     seconds = std::min(seconds, most - step.seconds);

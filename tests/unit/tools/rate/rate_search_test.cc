@@ -293,6 +293,25 @@ TEST(RateStepTest, OperationsThatAreInNoLatencyAreCounted) {
   EXPECT_EQ(part.ops[0].FromIntended().count(), 5'075u) << "half of those that were not begun";
 }
 
+// A step ended by the number of its operations, of which some or most had no latency, so that its
+// percentile was of fewer than it needs.
+TEST(RateStepTest, AStepIsLongEnoughByTheOperationsThatHaveALatency) {
+  const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
+  PhaseResult part = Part(1, {{1'000, 5'000}});
+  part.ops[0].count = 10'000;
+  Histogram undone;
+  for (int i = 0; i < 150; ++i) undone.Record(2'000'000);
+  part.undone.Add(undone);
+  RateStep step{.target = 10'000};
+  step.Add(part, limit);
+  EXPECT_EQ(step.count(), 10'000u);
+  EXPECT_FALSE(step.HasEnough(10'000));
+  EXPECT_TRUE(step.HasEnough(5'000));
+  // Of 20,000 operations, for which 10,000 latencies stand, 200 may be slower.
+  EXPECT_EQ(step.undone, 150u);
+  EXPECT_FALSE(step.MissesForSure(limit, 10'000));
+}
+
 // With even arrivals the number of operations does not vary by chance.
 TEST(RateStepTest, OnlyRandomArrivalsAreForgivenForTheirNumber) {
   RateStep step{.target = 1'000};
