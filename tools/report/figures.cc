@@ -84,6 +84,13 @@ double ToldOperations(const json& entry, const std::string& latency) {
   return Number(entry, "/" + latency + "/count", Number(entry, "/count", 0));
 }
 
+double ChargedOperations(const json& phase) {
+  double n = Number(phase, "/count");
+  const json none = json::array();
+  for (const json& op : phase.value("unanswered", none)) n += Number(op, "/count", 0);
+  return n;
+}
+
 double PercentileShare(const std::string& metric) {
   const std::string name = metric.substr(metric.find_last_of("._") + 1);
   return name == "p50" ? 0.5 : name == "p99" ? 0.99 : name == "p999" ? 0.999 : 0;

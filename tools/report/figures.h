@@ -55,6 +55,12 @@ bool TellsPercentile(double operations, double share);
 // intended start include operations that were due and had not begun.
 double ToldOperations(const nlohmann::json& entry, const std::string& latency = "latency_us");
 
+// Returns how many operations caused what a phase did: those that were answered ("count"), and
+// those that got no answer ("unanswered"). Requests, blocks and processor time per operation of a
+// phase are divided by it, as those of a cause are by its "operations"; rates and latencies are of
+// the answered ones.
+double ChargedOperations(const nlohmann::json& phase);
+
 // Returns the share of operations below the percentile that a metric is: 0.99 for p99, intended_p99
 // and update.p99. Returns 0 for other metrics.
 double PercentileShare(const std::string& metric);

@@ -40,7 +40,7 @@ std::string ReadAhead(const json& phase, const Asked& asked) {
   const json& operations = phase.at("operations");
   const bool points = phase.at("kind") == "measure" && operations.size() == 1 &&
                       operations.at(0).at("name") == "point-read";
-  const double each = own.read_bytes / Number(phase, "/count");
+  const double each = own.read_bytes / ChargedOperations(phase);
   const bool far_more = points && each > kFarMore * (asked.page + asked.row);
   return far_more ? Size(each) + " for an operation" : "";
 }

@@ -51,9 +51,10 @@ Table RateTable(const json& document) {
     const double cpu = Number(phase, "/account/cpu_user_seconds", 0) +
                        Number(phase, "/account/cpu_system_seconds", 0);
     if (!phase.contains("operations")) return;
+    const double charged = ChargedOperations(phase);
     const std::vector<std::string> of_phase = {
-        Short(cpu * 1e6 / Number(phase, "/count")),
-        Short(Number(phase, "/preparing_seconds") * 1e9 / Number(phase, "/count")),
+        Short(cpu * 1e6 / charged),
+        Short(Number(phase, "/preparing_seconds") * 1e9 / charged),
         Short(Number(run, "/accounting/harness_ns_per_operation")),
         Percent(Number(phase, "/foreign_cpu_share")),
         Steadiness(phase.at("steady").at("rate")),
@@ -130,7 +131,7 @@ Table ReadTable(const json& document) {
   table.Wide({"engine asks", "file reads", "file B/read", "foreground share"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase.contains("operations")) return;
-    const double all = Number(phase, "/count");
+    const double all = ChargedOperations(phase);
     const double asks = Number(phase, "/account/engine/block_requests");
     const double misses = EngineMisses(phase.at("account"));
     const auto asked_for = [](const json& cause) { return cause.at("ground") == "foreground"; };
@@ -311,7 +312,7 @@ Table LogTable(const json& document) {
               "device writes"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase.contains("operations") || !phase.at("account").contains("log")) return;
-    const double n = Number(phase, "/count");
+    const double n = ChargedOperations(phase);
     const DeviceIo own = OwnDeviceIo(phase.at("account"));
     auto each = [&](const std::string& figure) {
       return Short(Number(phase, "/account/" + figure) / n);

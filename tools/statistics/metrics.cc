@@ -35,7 +35,7 @@ void AddLatency(const json& operation, std::map<std::string, double>* metrics) {
 }
 
 void AddAccount(const json& phase, std::map<std::string, double>* metrics) {
-  const double count = Number(phase, "/count");
+  const double count = ChargedOperations(phase);
   const auto each = [&](const char* name, double value) { (*metrics)[name] = value / count; };
   each("cpu_us", 1e6 * (Number(phase, "/account/cpu_user_seconds") +
                         Number(phase, "/account/cpu_system_seconds")));

@@ -132,7 +132,7 @@
     if (engine.block_requests > 0) {
       parts.push('the engine\u2019s cache answered ' + testbed.percent(engine.block_hits / engine.block_requests) + ' of its block requests');
     }
-    parts.push('the device read ' + testbed.counted(testbed.short(own.reads / phase.count), 'time') + ' and ' + testbed.bytes(own.read_bytes / phase.count) + ' for each operation');
+    parts.push('the device read ' + testbed.counted(testbed.short(own.reads / testbed.charged(phase)), 'time') + ' and ' + testbed.bytes(own.read_bytes / testbed.charged(phase)) + ' for each operation');
     return sentence(parts);
   }
 

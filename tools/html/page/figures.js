@@ -102,6 +102,12 @@ var testbed = {};
     return all;
   }
 
+  // Returns how many operations caused the requests of a phase: those that were answered, and those that got no answer.
+  function charged(phase) {
+    return phase.count + sum(phase.unanswered || [], function (op) { return op.count; });
+  }
+
+  testbed.charged = charged;
   testbed.short = short;
   testbed.count = count;
   testbed.counted = counted;

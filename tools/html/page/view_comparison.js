@@ -8,7 +8,7 @@
   function sizeOf(member, what) {
     return testbed.meanOf(member, (phase) => {
       const own = testbed.own(phase.account || {});
-      return own && phase.count > 0 ? own[what] / phase.count : NaN;
+      return own && phase.count > 0 ? own[what] / testbed.charged(phase) : NaN;
     });
   }
 

@@ -111,13 +111,13 @@
 
   function cpuCell(phase) {
     const a = phase.account || {};
-    const us = (a.cpu_user_seconds + a.cpu_system_seconds) * 1e6 / phase.count;
+    const us = (a.cpu_user_seconds + a.cpu_system_seconds) * 1e6 / testbed.charged(phase);
     return derived(isFinite(us) ? time(us) : '–', 'CPU time of the run, divided by the operations of the phase');
   }
 
   function levelTable(entry, r, p, way) {
     const phase = entry.document.runs[r].phases[p];
-    const levels = testbed.levels(phase, way), n = phase.count;
+    const levels = testbed.levels(phase, way), n = testbed.charged(phase);
     if (levels.length < 2) return null;
     let before = null;
     const rows = levels.map((level) => {

@@ -16,6 +16,7 @@
 #include "tests/unit/tools/results/small_document.h"
 #include "tools/report/report.h"
 #include "tools/statistics/estimate.h"
+#include "tools/statistics/metrics.h"
 
 namespace testbed {
 namespace {
@@ -216,6 +217,25 @@ TEST(RunTablesTest, OfTheMemoryAFigureThatIsNotKnownIsNotShown) {
   EXPECT_THAT(line(), testing::AllOf(HasSubstr(" 20M "), testing::ContainsRegex(" - +- +-$")));
   document["runs"][0]["phases"][2]["memory"]["engine_cache"] = nullptr;
   EXPECT_THAT(line(), testing::ContainsRegex("^ *64M +- +10M "));
+}
+
+// What the engine and the device did for all operations was divided by those that were answered
+// alone, here and in every comparison.
+TEST(RunTablesTest, OperationsWithoutAnAnswerCausedTheirRequests) {
+  json document = TablesDocument();
+  json& phase = document["runs"][0]["phases"][2];
+  EXPECT_THAT(LineOf(TextOf(document, "Reads per operation"), "mixed all operations, 8 thr"),
+              HasSubstr(" 0.500 "));
+  EXPECT_DOUBLE_EQ(MetricsOf(phase).at("").at("device_reads"), 0.5);
+  phase["unanswered"] = json::array();
+  phase["unanswered"].push_back({{"name", "point-read"}, {"count", 75}, {"max_us", 7}});
+  phase["unanswered"].push_back({{"name", "update"}, {"count", 25}, {"max_us", 7}});
+  EXPECT_THAT(LineOf(TextOf(document, "Reads per operation"), "mixed all operations, 8 thr"),
+              HasSubstr(" 0.250 "));
+  const auto metrics = MetricsOf(phase).at("");
+  EXPECT_DOUBLE_EQ(metrics.at("device_reads"), 0.25);
+  EXPECT_DOUBLE_EQ(metrics.at("cpu_us"), 3750);
+  EXPECT_EQ(metrics.at("rate"), 40) << "of the answered ones";
 }
 
 TEST(RunTablesTest, EachAddressHasItsClientsAndWhatItsServerCounted) {
