@@ -124,6 +124,15 @@ void CheckFresh(const RunOptions& options) {
               "directory; give --dir, or leave --fresh out");
 }
 
+// Returns whether the run has a phase that it measures.
+bool Measures(const RunOptions& options) {
+  for (const std::string& name : options.workloads) {
+    const WorkloadInfo& info = FindWorkload(name);
+    if (!info.loads && !info.only_settles) return true;
+  }
+  return false;
+}
+
 // Returns whether `has`, which is called with the workload and the number of each phase that the
 // run measures, is true of all of them. Phases are numbered as those of RunOptions::OwnSeconds.
 template <typename Has>
@@ -138,10 +147,12 @@ bool EachMeasured(const RunOptions& options, Has has) {
   return true;
 }
 
-// Returns those of --seconds, --operations and --rate that no phase takes, because --workload gives
-// a length or a rate to each one that is measured. Trials of --cache-pct auto take --seconds, loads
-// take --rate, and a workload that ends by itself takes --operations.
-std::vector<std::string> TakenByNoPhase(const RunOptions& options) {
+// Returns those of --seconds, --operations, --warmup and --rate in `words` that no phase takes:
+// each one that is measured ends by itself, or --workload gives it a length or a rate. Trials of
+// --cache-pct auto take --seconds, loads take --rate, a workload that ends by itself takes
+// --operations, and a run that only loads may have the options of the runs that follow it.
+std::vector<std::string> TakenByNoPhase(const RunOptions& options,
+                                        const std::vector<std::string>& words) {
   std::vector<std::string> untaken;
   const auto has_length = [&](const WorkloadInfo&, size_t phase) {
     return options.OwnSeconds(phase) > 0;
@@ -149,35 +160,43 @@ std::vector<std::string> TakenByNoPhase(const RunOptions& options) {
   const auto has_rate = [&](const WorkloadInfo&, size_t phase) {
     return options.OwnRate(phase) > 0;
   };
-  if (!options.phase_seconds.empty()) {
+  const bool seconds = Gives(words, "--seconds") && !options.cache_auto;
+  const bool warmup = Gives(words, "--warmup") && options.warmup.value_or(0) > 0;
+  if ((seconds || warmup) && Measures(options)) {
+    // Making the workloads takes the keys and the trace of the run, which may be large.
     const auto dataset = std::make_shared<const Dataset>(options.data);
-    const auto has_end = [&](const WorkloadInfo& info, size_t phase) {
-      return has_length(info, phase) || info.make(dataset, options.workload)->operations() != 0;
+    const auto ends = [&](const WorkloadInfo& info, size_t) {
+      return info.make(dataset, options.workload)->operations() != 0;
     };
-    if (!options.cache_auto && EachMeasured(options, has_end)) untaken.push_back("--seconds");
-    if (EachMeasured(options, has_length)) untaken.push_back("--operations");
+    const auto has_end = [&](const WorkloadInfo& info, size_t phase) {
+      return has_length(info, phase) || ends(info, phase);
+    };
+    if (seconds && EachMeasured(options, has_end)) untaken.push_back("--seconds");
+    if (warmup && EachMeasured(options, ends)) untaken.push_back("--warmup");
+  }
+  if (Gives(words, "--operations") && !options.phase_seconds.empty() &&
+      EachMeasured(options, has_length)) {
+    untaken.push_back("--operations");
   }
   const bool loads = std::any_of(options.workloads.begin(), options.workloads.end(),
                                  [](const std::string& name) { return FindWorkload(name).loads; });
-  if (!options.phase_rates.empty() && !loads && EachMeasured(options, has_rate)) {
+  if (Gives(words, "--rate") && !options.phase_rates.empty() && !loads &&
+      EachMeasured(options, has_rate)) {
     untaken.push_back("--rate");
   }
   return untaken;
 }
 
 void CheckTakenByPhases(const RunOptions& options, const std::vector<std::string>& words) {
-  constexpr std::array kOfPhases = {"--seconds", "--operations", "--rate"};
-  if (std::none_of(kOfPhases.begin(), kOfPhases.end(),
-                   [&](const char* option) { return Gives(words, option); })) {
-    return;  // making the workloads takes the keys and the trace of the run, which may be large
-  }
-  for (const std::string& option : TakenByNoPhase(options)) {
-    if (!Gives(words, option)) continue;
+  for (const std::string& option : TakenByNoPhase(options, words)) {
+    const char* const of = option == "--rate"     ? "a rate"
+                           : option == "--warmup" ? "an end"
+                                                  : "a length";
     throw Error(
         Error::kUsage,
         fmt::format("{0} is for phases without {1} of their own, and --workload has no such phase; "
                     "leave {0} out",
-                    option, option == "--rate" ? "a rate" : "a length"));
+                    option, of));
   }
 }
 
@@ -233,7 +252,8 @@ std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words) {
   constexpr std::array kOfDraws = {"--distribution", "--zipf-theta", "--hot-fraction",
                                    "--hot-probability"};
   std::vector<std::string> deciding, left = words;
-  for (const char* option : {"--workload", "--mix", "--rate", "--find-rate", "--cache-pct"}) {
+  for (const char* option :
+       {"--workload", "--mix", "--rate", "--find-rate", "--cache-pct", "--warmup"}) {
     if (!Gives(words, option)) continue;
     deciding.insert(deciding.end(), {option, ValueGiven(words, option)});
   }
@@ -244,7 +264,9 @@ std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words) {
     options.data.rows = 1000;        // any number of rows will do
     options.workload.extra.clear();  // it may name a file, which a printed command does not open
     if (!IsOpenLoop(options)) left = WithoutOption(left, "--arrivals");
-    for (const std::string& option : TakenByNoPhase(options)) left = WithoutOption(left, option);
+    for (const std::string& option : TakenByNoPhase(options, words)) {
+      left = WithoutOption(left, option);
+    }
     if (Gives(words, "--hit-ratio") && NoneUses(options, ReadsAbsentRows)) {
       left = WithoutOption(left, "--hit-ratio");
     }

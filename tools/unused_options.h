@@ -19,8 +19,9 @@ namespace testbed {
 // --distribution, --distribution for workloads that draw no rows by it, --hit-ratio for workloads
 // without point reads, --arrivals exponential without a rate, --mmap-advice without mapped files,
 // --file-advice with direct IO, --lazy-interval with --durability sync, --fresh without --dir,
-// --seconds, --operations or --rate where each phase has a length or a rate of its own, or one of
-// two options that decide the same (CheckRivals). The options are resolved. Creates nothing.
+// --seconds, --operations, --warmup or --rate where each phase ends by itself or has a length or a
+// rate of its own, or one of two options that decide the same (CheckRivals). The options are
+// resolved. Creates nothing.
 void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string>& words);
 
 // Throws Error (kUsage), which names both, when `words` give two options that decide the same, so
@@ -37,8 +38,9 @@ std::vector<std::string> WithoutRivals(const std::vector<std::string>& words);
 
 // Returns the words of a command without the options that its workloads have no use for, whatever
 // the engine: --distribution and its shape where none draws rows, --hit-ratio where none has point
-// reads, --arrivals in a closed loop, and --seconds, --operations and --rate where each phase has a
-// length or a rate of its own. The options stay when this version lacks one of the workloads.
+// reads, --arrivals in a closed loop, and --seconds, --operations, --warmup and --rate where each
+// phase ends by itself or has a length or a rate of its own. The options stay when this version
+// lacks one of the workloads.
 std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words);
 
 }  // namespace testbed

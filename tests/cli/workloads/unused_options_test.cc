@@ -144,16 +144,38 @@ TEST_F(UnusedOptionsTest, LengthsAndRatesAreOfPhasesWithoutTheirOwn) {
   ExpectUsed({"--operations", "9", "--workload", "linkbench-load,linkbench 5s,linkbench-check"});
   for (const char* option : {"--seconds", "--operations"}) {
     for (const char* some : {"insert,point-read 5s,ycsb-c", "insert,settle,point-read", "insert",
-                             "linkbench-load,linkbench-check", "insert,ycsb-c @ 9"}) {
+                             "insert,ycsb-c @ 9"}) {
       ExpectUsed({option, "9", "--workload", some});
     }
   }
+  ExpectUsed({"--operations", "9", "--workload", "linkbench-load,linkbench-check"});
   ExpectUsed({"--cache-pct", "auto", "--seconds", "9", "--workload", "insert,point-read 5s"});
   ExpectUsed({"--rate", "9", "--workload", "insert,point-read 5s @ 5"});  // the load keeps to it
   ExpectRefused(
       Run(std::string(kSmall) + "--reuse --rate 9 --workload 'point-read @ 5,settle'"),
       "--rate is for phases without a rate of their own, and --workload has no such phase");
   EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// A run whose workloads all end by themselves took --seconds and --warmup, and had neither.
+TEST_F(UnusedOptionsTest, ATimeIsOfPhasesThatDoNotEndByThemselves) {
+  const std::string none = " of their own, and --workload has no such phase; leave ";
+  const std::string ending = " --workload 'linkbench-load,linkbench-check,settle'";
+  ExpectUnused("--seconds 9" + ending,
+               "--seconds is for phases without a length" + none + "--seconds out");
+  ExpectUnused("--warmup 3" + ending,
+               "--warmup is for phases without an end" + none + "--warmup out");
+  ExpectUsed({"--warmup", "0", "--workload", "linkbench-load,linkbench-check"});
+  for (const char* option : {"--seconds", "--warmup"}) {
+    for (const char* some : {"linkbench-load,linkbench,linkbench-check", "linkbench-load"}) {
+      ExpectUsed({option, "9", "--workload", some});
+    }
+  }
+  ExpectUsed({"--warmup", "1", "--workload", "insert,point-read 5s"});
+  const std::vector<std::string> check = {"--workload", "linkbench-check"};
+  std::vector<std::string> words = check;
+  words.insert(words.end(), {"--seconds", "9", "--warmup", "3"});
+  EXPECT_EQ(WithoutUndrawn(words), check);
 }
 
 // A sweep over an option that another one overrides compared cells that were one and the same.
