@@ -10,6 +10,7 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "engines/elsewhere.h"
+#include "engines/registry.h"
 #include "tools/command/command_words.h"
 #include "tools/rate/rate_options.h"
 #include "workloads/dataset.h"
@@ -103,6 +104,17 @@ void CheckAdvice(const RunOptions& options) {
               fmt::format("--mmap-advice {} is for mapped files, and this run has --io {}; give "
                           "--io mmap, or leave --mmap-advice out",
                           AdviceName(options.engine.mmap_advice), IoModeName(options.engine.io)));
+}
+
+// Throws Error (kUsage) when --readahead-model has no reads to replay: only those that pass
+// testbed's file layer are recorded.
+void CheckReadaheadModel(const RunOptions& options) {
+  if (!options.readahead_model || FindEngine(options.engine_name).capabilities.file_layer) return;
+  throw Error(Error::kUsage,
+              fmt::format("--readahead-model replays the reads of engines that read through "
+                          "testbed's file layer, and {} does its IO itself; leave "
+                          "--readahead-model out",
+                          options.engine_name));
 }
 
 void CheckInterval(const RunOptions& options, const std::vector<std::string>& words) {
@@ -242,6 +254,7 @@ void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string
   CheckShape(options, words);
   CheckDrawn(options, words);
   CheckAdvice(options);
+  CheckReadaheadModel(options);
   CheckInterval(options, words);
   CheckFresh(options);
   CheckTakenByPhases(options, words);

@@ -18,10 +18,10 @@ namespace testbed {
 // line, give one without use: --zipf-theta, --hot-fraction or --hot-probability with another
 // --distribution, --distribution for workloads that draw no rows by it, --hit-ratio for workloads
 // without point reads, --arrivals exponential without a rate, --mmap-advice without mapped files,
-// --file-advice with direct IO, --lazy-interval with --durability sync, --fresh without --dir,
-// --seconds, --operations, --warmup or --rate where each phase ends by itself or has a length or a
-// rate of its own, or one of two options that decide the same (CheckRivals). The options are
-// resolved. Creates nothing.
+// --file-advice with direct IO, --readahead-model for an engine that does its IO itself,
+// --lazy-interval with --durability sync, --fresh without --dir, --seconds, --operations, --warmup
+// or --rate where each phase ends by itself or has a length or a rate of its own, or one of two
+// options that decide the same (CheckRivals). The options are resolved. Creates nothing.
 void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string>& words);
 
 // Throws Error (kUsage), which names both, when `words` give two options that decide the same, so

@@ -133,8 +133,7 @@ TEST_F(RunTest, WhatOtherProgramsTakeOfTheProcessorsIsSaid) {
 TEST_F(RunTest, AnEngineThatDoesItsIoItselfLeavesOutTheFileLevel) {
   if (Run("list").out.find("lmdb") == std::string::npos) GTEST_SKIP() << "no lmdb in this build";
   const std::string lmdb =
-      "--engine lmdb --json run.json --readahead-model --rows-per-transaction 100" +
-      std::string(kLoaded);
+      "--engine lmdb --json run.json --rows-per-transaction 100" + std::string(kLoaded);
   for (const char* account : {"device", "file"}) {
     const CommandResult result = Run(lmdb + " --account " + account);
     ASSERT_EQ(result.code, 0) << result.err;
@@ -147,7 +146,6 @@ TEST_F(RunTest, AnEngineThatDoesItsIoItselfLeavesOutTheFileLevel) {
     EXPECT_EQ(document["options"]["cache_size"], 0);
     for (const nlohmann::json& run : document["runs"]) {
       for (const nlohmann::json& phase : run["phases"]) {
-        EXPECT_FALSE(phase.contains("readahead_2014"));
         EXPECT_FALSE(phase["account"]["engine"].contains("block_requests"));
         for (const nlohmann::json& cause : phase["account"]["causes"]) {
           EXPECT_FALSE(cause.contains("file")) << cause;

@@ -136,6 +136,11 @@ std::vector<std::string> WithoutUnused(std::vector<std::string> words,
   const std::string io = OptionAt(document, "io");
   if (io != "mmap") words = WithoutOption(words, "--mmap-advice");
   if (io == "direct") words = WithoutOption(words, "--file-advice");
+  for (const EngineInfo& info : Engines()) {
+    if (info.name != OptionAt(document, "engine") || info.capabilities.file_layer) continue;
+    std::erase_if(words,
+                  [](const std::string& word) { return Gives({word}, "--readahead-model"); });
+  }
   if (OptionAt(document, "durability") == "sync") words = WithoutOption(words, "--lazy-interval");
   return WithoutUndrawn(WithoutRivals(words));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/cli/command.h"
+#include "tools/command/command_words.h"
 #include "tools/options.h"
 
 namespace testbed {
@@ -116,6 +117,18 @@ TEST_F(UnusedOptionsTest, AdviceForThePageCacheIsOfWhatItServes) {
                "--file-advice random is for the kernel's page cache, and this run has --io direct");
   ExpectUsed({"--file-advice", "random", "--io", "buffered"});
   ExpectUsed({"--file-advice", "normal", "--io", "direct"});
+}
+
+// Of an engine that does its IO itself no read is recorded, and the run said nothing of it.
+TEST_F(UnusedOptionsTest, TheReadaheadModelIsOfReadsThatAreRecorded) {
+  ExpectRefused(Run("--engine mmapv1 --ram 64M --rows 1000 --dir d --readahead-model"),
+                "--readahead-model replays the reads of engines that read through testbed's file "
+                "layer, and mmapv1 does its IO itself; leave --readahead-model out");
+  EXPECT_TRUE(DirectoryIsEmpty());
+  ExpectUsed({"--readahead-model"});
+  EXPECT_EQ(RepeatCommand({{"options", {{"engine", "mmapv1"}}},
+                           {"command", {"--engine", "mmapv1", "--readahead-model", "--quiet"}}}),
+            "testbed --engine mmapv1 --quiet\n");
 }
 
 TEST_F(UnusedOptionsTest, AnIntervalIsOfLazyCommits) {
