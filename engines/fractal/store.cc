@@ -118,7 +118,9 @@ Tree* Store::OpenTable(const std::string& name) {
   entry.id = static_cast<uint32_t>(catalogue_.size() + 1);
   entry.name = name;
   try {
-    log_->Append(TableRecord(entry.id, name));
+    const LogRange range = log_->Append(TableRecord(entry.id, name));
+    // A table is as durable as a commit. A failure here leaves none for a second call to find.
+    if (options_.durability == Durability::kSync) log_->WaitDurable(range.end);
     NodeRef root = Tree::CreateRoot(cache_.get(), options_.page_size);
     entry.root = root->block;
     AddTree(entry, std::move(root));

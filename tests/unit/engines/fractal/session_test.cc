@@ -54,6 +54,16 @@ class FractalSessionTest : public SmallStoreTest {
   std::unique_ptr<FractalSession> session_;
 };
 
+// A power cut could take a table, for which nobody waited, unless a row of it was committed.
+TEST_F(FractalSessionTest, ATableIsDurableWhenItIsOpenIfCommitsAre) {
+  options_.durability = Durability::kSync;
+  OpenSession();
+  const Lsn before = store_->log()->EndLsn();
+  store_->OpenTable("v");
+  EXPECT_GT(store_->log()->EndLsn(), before);
+  EXPECT_GE(store_->log()->DurableLsn(), store_->log()->EndLsn());
+}
+
 // With merge_reads one call reads several parts, each of which is a miss.
 TEST_F(FractalSessionTest, APartThatWasReadIsAMissAlsoAmongOthers) {
   options_.merge_reads = true;
