@@ -149,6 +149,12 @@ void Errors::Throw(int code, const std::string& doing) {
   ThreadError* const last = LastError();
   const ThreadError error = last != nullptr ? std::exchange(*last, ThreadError()) : ThreadError();
   if (error.code == code && !error.sentence.empty()) {
+    // WiredTiger has no code for this, only the sentence.
+    if (error.sentence.find("out of sessions") != std::string::npos) {
+      throw Error(Error::kUsage, before + error.sentence +
+                                     "; give fewer --threads, or let it have more sessions "
+                                     "(--engine-option connection_config=session_max=N)");
+    }
     throw Error(error.kind, before + error.sentence, code > 0 ? code : 0);
   }
   throw Error(KindOf(code), before + wiredtiger_strerror(code), code > 0 ? code : 0);

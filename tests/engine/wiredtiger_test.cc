@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -373,6 +374,17 @@ TEST_F(WiredtigerTest, BadSettingsAreRefusedInASentence) {
   Open();
   EXPECT_NE(ErrorOf(Error::kUsage, [&] { engine_->OpenTable("a,b"); }).find("a,b"),
             std::string::npos);
+}
+
+// Each thread of a run has a session. The run ended with WiredTiger's words alone.
+TEST_F(WiredtigerTest, WithoutAFreeSessionOneSentenceSaysWhatToDo) {
+  options_.extra = {{"connection_config", "session_max=60"}};
+  Open();
+  std::vector<std::unique_ptr<Session>> sessions;
+  const std::string sentence = ErrorOf(Error::kUsage, [&] {
+    for (int i = 0; i < 200; ++i) sessions.push_back(engine_->NewSession());
+  });
+  EXPECT_NE(sentence.find("give fewer --threads"), std::string::npos) << sentence;
 }
 
 TEST_F(WiredtigerTest, StatisticsMayBeOffInEitherBrackets) {
