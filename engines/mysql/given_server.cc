@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::mysql {
@@ -84,6 +87,18 @@ void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
       std::strtoull(timeout.c_str(), nullptr, 10) * 1000 > settings.lazy_interval_ms) {
     refuse(fmt::format("--lazy-interval {}", settings.lazy_interval_ms),
            "innodb_flush_log_at_timeout", timeout + " s", "--lazy-interval " + timeout + "000");
+  }
+}
+
+void AwaitLogSync(std::chrono::milliseconds lazy_interval) {
+  using Steady = std::chrono::steady_clock;
+  constexpr Steady::duration kLook = std::chrono::milliseconds(50);
+  const Steady::time_point end = Steady::now() + lazy_interval + std::chrono::seconds(1);
+  for (;;) {
+    if (StopRequested()) throw Stopped("before its server had synced the log");
+    const Steady::duration left = end - Steady::now();
+    if (left <= Steady::duration::zero()) return;
+    std::this_thread::sleep_for(std::min(left, kLook));
   }
 }
 

@@ -3,6 +3,7 @@
 #ifndef TESTBED_ENGINES_MYSQL_GIVEN_SERVER_H_
 #define TESTBED_ENGINES_MYSQL_GIVEN_SERVER_H_
 
+#include <chrono>
 #include <map>
 #include <string>
 
@@ -16,6 +17,11 @@ namespace testbed::mysql {
 // give instead.
 void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
                       std::map<std::string, std::string> variables);
+
+// Waits until the server has synced its log by itself, so that the lazy commits before the call are
+// durable: the interval, and the second in which the server looks whether that is over. It is for a
+// user whom the server allows no checkpoint. Throws Stopped when a stop is requested.
+void AwaitLogSync(std::chrono::milliseconds lazy_interval);
 
 }  // namespace testbed::mysql
 

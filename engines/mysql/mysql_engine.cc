@@ -294,13 +294,16 @@ void MysqlEngine::MakeSchema() {
 }
 
 void MysqlEngine::WriteAll() {
-  if (!may_checkpoint_) return;
   if (IsRocksdb()) {
     store_->Ask("SET GLOBAL rocksdb_force_flush_memtable_now = 1");
     return;
   }
   if (server_ != nullptr) return WriteDirtyPages();
-  store_->AtEach([this](size_t address) { CheckpointGivenServer(address); });
+  if (may_checkpoint_) {
+    store_->AtEach([this](size_t address) { CheckpointGivenServer(address); });
+  }
+  if (may_checkpoint_ || settings_.durability != Durability::kLazy) return;
+  AwaitLogSync(milliseconds(settings_.lazy_interval_ms));
 }
 
 mariadb::PageState MysqlEngine::Pages() const {
