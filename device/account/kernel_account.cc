@@ -106,6 +106,7 @@ class BpfAccount : public KernelAccount {
   void Serve(const ThreadLedger& client, int tid) override;
   void Unserve(int tid) override;
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) override;
+  void ForgetFile(uint64_t dev, uint64_t inode) override;
   bool LacksFiles() const override { return owners_->lacks_files.load(); }
   bool LacksNames() const override;
   bool RegisterJournal(uint64_t first_sector, uint64_t sectors) override;
@@ -330,6 +331,11 @@ void BpfAccount::RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) {
   const FileKey key = {KernelDev(dev), inode};
   const uint32_t value = static_cast<uint32_t>(kind);
   if (bpf_map_update_elem(files_.get(), &key, &value, BPF_ANY) != 0) owners_->lacks_files = true;
+}
+
+void BpfAccount::ForgetFile(uint64_t dev, uint64_t inode) {
+  const FileKey key = {KernelDev(dev), inode};
+  bpf_map_delete_elem(files_.get(), &key);
 }
 
 // Looks at the classes in which the name decides whose the request is (AddForeign). In the others

@@ -84,9 +84,11 @@ class KernelAccount {
   virtual void Unserve(int tid) {}
 
   // Declares which kind of file an inode holds, so that its requests are classed whichever thread
-  // writes them back. `dev` is the st_dev of the file. The account holds kMostFiles files, those
-  // that were removed included; requests to a further one are counted as kOtherFile.
+  // writes them back. `dev` is the st_dev of the file. The account holds kMostFiles files; requests
+  // to a further one are counted as kOtherFile. ForgetFile declares that the inode holds none of
+  // these files any more.
   virtual void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) = 0;
+  virtual void ForgetFile(uint64_t dev, uint64_t inode) {}
   // Returns whether a file found no room since Start, in this process or a child.
   virtual bool LacksFiles() const { return false; }
   // Returns whether requests of threads without a slot were counted together since Start, because

@@ -104,7 +104,9 @@ void Ledger::Configure(AccountDepth depth, KernelAccount* kernel) {
     if (thread->tid_ != 0) kernel_->Attach(thread.get(), thread->tid_);
   }
   for (const auto& [tid, client] : served_) kernel_->Serve(*client, tid);
-  for (auto [file, kind] : files_) kernel_->RegisterFile(file.first, file.second, kind);
+  for (const auto& [file, known] : files_) {
+    kernel_->RegisterFile(file.first, file.second, known.kind);
+  }
 }
 
 void Ledger::Serve(ThreadLedger* thread, int tid) {
@@ -120,8 +122,38 @@ void Ledger::Unserve(int tid) {
 
 void Ledger::RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) {
   LockGuard lock(mutex_);
-  files_[{dev, inode}] = kind;
+  KnownFile& known = files_[{dev, inode}];
+  known.kind = kind;
+  known.kept = true;
   if (kernel_ != nullptr) kernel_->RegisterFile(dev, inode, kind);
+}
+
+void Ledger::OpenFile(uint64_t dev, uint64_t inode, FileKind kind) {
+  LockGuard lock(mutex_);
+  KnownFile& known = files_[{dev, inode}];
+  known.kind = kind;
+  ++known.opens;
+  if (kernel_ != nullptr) kernel_->RegisterFile(dev, inode, kind);
+}
+
+void Ledger::CloseFile(uint64_t dev, uint64_t inode, bool has_name) {
+  LockGuard lock(mutex_);
+  const auto it = files_.find({dev, inode});
+  if (it == files_.end() || it->second.opens == 0) return;
+  --it->second.opens;
+  if (!has_name) ForgetUnused(dev, inode);
+}
+
+void Ledger::ForgetFile(uint64_t dev, uint64_t inode) {
+  LockGuard lock(mutex_);
+  ForgetUnused(dev, inode);
+}
+
+void Ledger::ForgetUnused(uint64_t dev, uint64_t inode) {
+  const auto it = files_.find({dev, inode});
+  if (it == files_.end() || it->second.opens != 0 || it->second.kept) return;
+  files_.erase(it);
+  if (kernel_ != nullptr) kernel_->ForgetFile(dev, inode);
 }
 
 LedgerCounts Ledger::Counts() const {

@@ -134,9 +134,16 @@ class Ledger {
   // are made known to it. The caller makes sure that no scope is open on another thread.
   void Configure(AccountDepth depth, KernelAccount* kernel);
 
-  // Tells the kernel level which kind of file an inode (st_ino) of a file system (st_dev) holds.
-  // File::Open calls it.
+  // Tells the kernel level which kind of file an inode (st_ino) of a file system (st_dev) holds,
+  // for good: the file is not opened by device/file.
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind);
+  // These do so for a file that device/file opens. The kernel level forgets it when its last name
+  // is gone and it is closed. A file of another program may get the inode then, and must not be
+  // taken for the run's. CloseFile comes before the descriptor is closed; the caller of ForgetFile
+  // holds a descriptor of a file without a name, so that nobody can get the inode meanwhile.
+  void OpenFile(uint64_t dev, uint64_t inode, FileKind kind);
+  void CloseFile(uint64_t dev, uint64_t inode, bool has_name);
+  void ForgetFile(uint64_t dev, uint64_t inode);
 
   // Charges what thread `tid` of another process causes to the operations that run on `thread`,
   // which is a thread of this process, until Unserve or the end of `thread`
@@ -159,12 +166,20 @@ class Ledger {
   void Rejoin(ThreadLedger* thread);
   ThreadLedger* Acquire();
   void Release(ThreadLedger* thread);
+  void ForgetUnused(uint64_t dev, uint64_t inode) REQUIRES(mutex_);
+
+  // A file that the kernel level knows.
+  struct KnownFile {
+    FileKind kind = FileKind::kOtherFile;
+    uint32_t opens = 0;  // how often device/file has it open
+    bool kept = false;   // it was registered for good
+  };
 
   mutable Mutex mutex_;  // protects threads_, idle_, files_, served_ and kernel_
   std::vector<std::unique_ptr<ThreadLedger>> threads_ GUARDED_BY(mutex_);
   std::vector<ThreadLedger*> idle_ GUARDED_BY(mutex_);  // ThreadLedgers whose threads have ended
-  // The kinds of files by device and inode are kept for an account that is attached later.
-  std::map<std::pair<uint64_t, uint64_t>, FileKind> files_ GUARDED_BY(mutex_);
+  // The files by device and inode are kept for an account that is attached later.
+  std::map<std::pair<uint64_t, uint64_t>, KnownFile> files_ GUARDED_BY(mutex_);
   std::map<int, ThreadLedger*> served_ GUARDED_BY(mutex_);  // by id of the server's thread
   std::atomic<AccountDepth> depth_{AccountDepth::kFile};
   KernelAccount* kernel_ GUARDED_BY(mutex_) = nullptr;

@@ -14,12 +14,36 @@
 #include <optional>
 #include <system_error>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/os/dir_lock.h"
 
 namespace testbed {
 namespace {
+
+// A NameLoser keeps the inode of a file that is about to lose a name, so that no other file gets
+// it before the ledger has forgotten the file.
+class NameLoser {
+ public:
+  explicit NameLoser(const std::string& path)
+      : fd_(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)) {}
+  NameLoser(const NameLoser&) = delete;
+  NameLoser& operator=(const NameLoser&) = delete;
+  ~NameLoser() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  // Says that the name is gone.
+  void Lost() const {
+    struct stat st;
+    if (fd_ < 0 || ::fstat(fd_, &st) != 0 || st.st_nlink != 0) return;
+    Ledger::Get().ForgetFile(st.st_dev, st.st_ino);
+  }
+
+ private:
+  const int fd_;  // -1: the file is not there, or no descriptor is free
+};
 
 // Syncs the directory. Does nothing when this user may not open it or its file system cannot sync
 // directories.
@@ -153,12 +177,19 @@ void RenameFile(const std::string& from, const std::string& to) {
   if (::lstat(to.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode)) {
     throw Error(Error::kIo, "cannot rename " + from + " to " + to + ": that is no regular file");
   }
+  const NameLoser replaced(to);
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
+  replaced.Lost();
 }
 
 void RemoveFile(const std::string& path) {
   CheckLockedDirectory(path);
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw Error::Io("remove", path, errno);
+  const NameLoser removed(path);
+  if (::unlink(path.c_str()) != 0) {
+    if (errno != ENOENT) throw Error::Io("remove", path, errno);
+    return;
+  }
+  removed.Lost();
 }
 
 bool LinkFile(const std::string& from, const std::string& to) {

@@ -132,7 +132,7 @@ std::unique_ptr<File> File::Open(const std::string& path, const FileOptions& opt
 File::File(std::string path, const FileOptions& options, int fd)
     : path_(std::move(path)), options_(options), fd_(fd) {
   struct stat st;
-  if (::fstat(fd_, &st) == 0) Ledger::Get().RegisterFile(st.st_dev, st.st_ino, options_.kind);
+  if (::fstat(fd_, &st) == 0) Ledger::Get().OpenFile(st.st_dev, st.st_ino, options_.kind);
   if (options_.mode == IoMode::kDirect) alignment_ = DirectAlignment(fd_);
   if (options_.mode == IoMode::kBuffered && options_.advice != Advice::kNormal) {
     ::posix_fadvise(fd_, 0, 0, FadviseValue(options_.advice));
@@ -143,6 +143,10 @@ File::~File() {
   for (auto [address, size] : old_maps_) ::munmap(address, size);
   const char* map = map_.load();
   if (map != nullptr) ::munmap(const_cast<char*>(map), map_size_.load());
+  struct stat st;
+  if (::fstat(fd_, &st) == 0) {
+    Ledger::Get().CloseFile(st.st_dev, st.st_ino, st.st_nlink != 0);
+  }
   ::close(fd_);
 }
 

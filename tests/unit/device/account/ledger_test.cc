@@ -1,18 +1,25 @@
 #include "device/account/ledger.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/account/kernel_account.h"
 #include "device/account/served_thread.h"
 #include "device/error.h"
+#include "device/file/directory.h"
+#include "device/file/file.h"
 
 namespace testbed {
 namespace {
@@ -30,6 +37,7 @@ class FakeAccount : public KernelAccount {
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) override {
     files_[{dev, inode}] = kind;
   }
+  void ForgetFile(uint64_t dev, uint64_t inode) override { files_.erase(std::pair(dev, inode)); }
   bool RegisterJournal(uint64_t, uint64_t) override { return true; }
   void AddCounts(LedgerCounts* counts) const override {
     for (const auto& slot : slots_) {
@@ -184,6 +192,54 @@ TEST_F(LedgerTest, ThreadsThatEndedLeaveTheirCounts) {
   EXPECT_EQ(Of(cost, outer_).operations, static_cast<uint64_t>(kThreads * kOperations));
   EXPECT_EQ(Of(cost, outer_).FileTotal().read_bytes,
             static_cast<uint64_t>(kThreads * kOperations * 7));
+}
+
+// A removed file stayed known, and a file of another program that got its inode was the run's.
+TEST_F(LedgerTest, AFileWithoutANameIsForgottenWhenItIsClosed) {
+  std::string directory = std::filesystem::current_path() / "ledger_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  FakeAccount account;
+  Ledger::Get().Configure(AccountDepth::kKernel, &account);
+  const auto make = [&](const std::string& name) {
+    FileOptions options;
+    options.create = FileOptions::kTruncate;
+    return File::Open(directory + "/" + name, options);
+  };
+  const auto number_of = [&](const std::string& name) {
+    struct stat st = {};
+    EXPECT_EQ(::stat((directory + "/" + name).c_str(), &st), 0) << name;
+    return std::pair<uint64_t, uint64_t>(st.st_dev, st.st_ino);
+  };
+  const auto knows = [&](const std::pair<uint64_t, uint64_t>& number) {
+    return account.files().contains(number);
+  };
+  make("closed").reset();
+  const auto closed = number_of("closed");
+  EXPECT_TRUE(knows(closed)) << "its pages are written back later";
+  RemoveFile(directory + "/closed");
+  EXPECT_FALSE(knows(closed));
+
+  std::unique_ptr<File> one = make("opened"), other = make("opened");
+  const auto opened = number_of("opened");
+  RemoveFile(directory + "/opened");
+  one.reset();
+  EXPECT_TRUE(knows(opened)) << "the other one may write to it";
+  other.reset();
+  EXPECT_FALSE(knows(opened));
+
+  make("old").reset();
+  make("new").reset();
+  const auto old = number_of("old"), next = number_of("new");
+  RenameFile(directory + "/new", directory + "/old");
+  EXPECT_FALSE(knows(old));
+  EXPECT_TRUE(knows(next));
+
+  // A library may have its file open, whatever is known of that.
+  Ledger::Get().RegisterFile(next.first, next.second, FileKind::kData);
+  RemoveFile(directory + "/old");
+  EXPECT_TRUE(knows(next));
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+  std::filesystem::remove_all(directory);
 }
 
 TEST_F(LedgerTest, AnAccountGetsEveryThreadAndFile) {
