@@ -159,7 +159,7 @@ nlohmann::json Population::Unite(const std::vector<nlohmann::json>& records) {
   return {{"rows", there.count()}, {"places", places}, {"next", next}};
 }
 
-void Population::Count(Engine& engine, bool (*stop)()) {
+bool Population::Count(Engine& engine, bool (*stop)()) {
   known_ = false;
   // Rows arrive in key order, so each one sets the bit of its place. The limit keeps a foreign key
   // from asking for an unbounded bitmap.
@@ -168,13 +168,9 @@ void Population::Count(Engine& engine, bool (*stop)()) {
   const std::unique_ptr<Session> session = engine.NewSession();
   const std::unique_ptr<Cursor> cursor = session->NewCursor(engine.OpenTable(kMainTable));
   for (bool on = cursor->First(); on; on = cursor->Next()) {
-    if (stop != nullptr && stop()) return;
+    if (stop != nullptr && stop()) return true;
     const std::optional<uint64_t> row = dataset_->RowOf(cursor->key());
-    if (!row || *row > dataset_->rows() + kMostInserted) {
-      throw Error(Error::kRun,
-                  "the database holds a key that belongs to no row of it; load it anew with "
-                  "--fresh");
-    }
+    if (!row || *row > dataset_->rows() + kMostInserted) return false;
     const uint64_t place = PlaceOf(*row);
     if (place >= found.size()) found.resize(place + 1 + found.size() / 2);
     found[place] = true;
@@ -194,6 +190,7 @@ void Population::Count(Engine& engine, bool (*stop)()) {
   next_ = std::max(dataset_->rows(), there_.empty() ? 0 : there_.last() + 1);
   BeginShares();
   known_ = true;
+  return true;
 }
 
 }  // namespace testbed

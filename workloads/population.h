@@ -150,10 +150,10 @@ class Population {
   // (ToJson), when none of them has erased a row: null when one of the records is. Throws Error
   // (kRun) when one is damaged.
   static nlohmann::json Unite(const std::vector<nlohmann::json>& records);
-  // Finds out which rows the database holds by a scan of its main table. When `stop` ends the scan
-  // early the rows stay unknown. Throws Error (kRun) when the table holds a key that belongs to no
-  // row.
-  void Count(Engine& engine, bool (*stop)() = nullptr);
+  // Finds out which rows the database holds by a scan of its main table. The rows stay unknown when
+  // `stop` ends the scan early, and when the table holds a key that belongs to no row, as after a
+  // replay of other keys. Returns false in the latter case.
+  bool Count(Engine& engine, bool (*stop)() = nullptr);
 
  private:
   uint64_t TakeNext();  // the caller holds mutex_

@@ -298,16 +298,22 @@ void ChildRun::Settle() {
 // in which a replay has written, or a write of this run got no answer. The engine is opened again
 // afterwards, and the pages are dropped, because pages that the count cached would speed up the
 // phases that are measured next. A server of several addresses keeps what it has cached, and one of
-// them may be lost.
-void ChildRun::CountRows() {
+// them may be lost. `needed`: the next phase needs to know the rows.
+void ChildRun::CountRows(bool needed) {
   static const OpKind op = DefineOp("count-rows", Ground::kBackground);
   const char* const why = "it is not known which rows there are, so they are counted";
-  Step("count-rows", PhaseKind::kCount, op, why, [this](PhaseRecord* step) {
-    workload_.population->Count(*engine_, stop_);
+  Step("count-rows", PhaseKind::kCount, op, why, [this, needed](PhaseRecord* step) {
+    const bool own_keys = workload_.population->Count(*engine_, stop_);
+    if (!own_keys && needed) {
+      throw Error(Error::kRun,
+                  "the database holds a key that belongs to no row of it; load it anew with "
+                  "--fresh");
+    }
     step->counted.emplace();
     if (workload_.population->known()) {
       step->counted->rows = workload_.population->there().count();
     }
+    step->counted->stopped = own_keys && !workload_.population->known();
   });
   if (engine_->ServerAddresses().empty()) ReopenCold();
 }
@@ -410,7 +416,7 @@ void ChildRun::Execute() {
   for (const std::string& phase : plan_.phases) {
     const WorkloadInfo& info = FindWorkload(phase);
     if (stop_()) break;
-    if (population && !population->known()) CountRows();
+    if (population && !population->known()) CountRows(!info.loader.empty());
     if (!info.loads) ReportLoaded(false);
     if (!info.loads) MeetLoaded();
     RunWorkload(phase);

@@ -340,7 +340,8 @@ json PhaseJson(const PhaseRecord& phase) {
   }
   if (!phase.tasks.empty()) j["tasks"] = TasksJson(phase.tasks);
   if (phase.counted) {
-    phase.counted->rows ? j["rows"] = *phase.counted->rows : j["partial"] = true;
+    if (phase.counted->rows) j["rows"] = *phase.counted->rows;
+    if (phase.counted->stopped) j["partial"] = true;
   }
   if (phase.readahead) j["readahead_2014"] = ReadaheadJson(*phase.readahead);
   if (phase.held) j["memory"] = HeldJson(phase.held->watched, phase.held->reads_page_cache);

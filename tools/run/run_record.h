@@ -36,7 +36,8 @@ enum class PhaseKind : uint8_t {
 
 // A step that counted rows.
 struct CountedRows {
-  std::optional<uint64_t> rows;  // nothing when the count was stopped
+  std::optional<uint64_t> rows;  // nothing when the rows are still not known
+  bool stopped = false;          // because the count was stopped
 };
 
 struct PhaseRecord {

@@ -304,6 +304,25 @@ TEST_F(TraceCommandTest, AReplayAfterAReplayKnowsTheRowsAndChecksThem) {
   EXPECT_EQ(counted["rows"], 2000 - first["rows_erased"].get<int>());
 }
 
+// A replay needs no row of the data set, and was refused once it had written keys of its own: the
+// count of the rows before the next one found them.
+TEST_F(TraceCommandTest, AReplayOfOtherKeysIsRepeated) {
+  std::ofstream(directory_ / "log.csv")
+      << "key,operation,value_size\nsome,set,40\nother,set,50\nsome,get,40\n";
+  ASSERT_EQ(Run("trace import --format csv log.csv -o log.trace").code, 0);
+  Phase("--engine btree --rows 500 --workload insert,replay:log.trace --dir d", "replay");
+  const json again = Phase("--dir d --reuse --workload replay:log.trace", "replay");
+  EXPECT_EQ(again["count"], 3);
+  const json counted = Json("run.json")["runs"][0]["phases"][0];
+  EXPECT_EQ(counted["name"], "count-rows");
+  EXPECT_FALSE(counted.contains("rows"));
+  EXPECT_FALSE(counted.contains("partial"));
+  const CommandResult reads =
+      Run("--ram 64M --account file --dir d --reuse --workload point-read --operations 10");
+  EXPECT_EQ(reads.code, 1);
+  EXPECT_NE(reads.err.find("a key that belongs to no row of it"), std::string::npos) << reads.err;
+}
+
 TEST_F(TraceCommandTest, RowsAreCountedAfterAReplayThatWrites) {
   Phase(
       "--engine btree --rows 5000 --threads 1 --workload insert,mixed --mix "

@@ -40,7 +40,7 @@ class ChildRun {
   void ReportBeginning(const std::string& phase);
   void OpenEngine();
   void NoteCharges(const std::string& charged);
-  void CountRows();
+  void CountRows(bool needed);
   bool MakeDurable();
   void CloseEngine();
   void ReopenCold();

@@ -204,7 +204,7 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   phase.held.reset();
   phase.memory.reset();
   phase.cache_pct.reset();
-  phase.counted.emplace();
+  phase.counted.emplace().stopped = true;
   const json j = PhaseJson(phase);
   for (const char* part : {"operations", "rate", "memory", "details", "rows", "cache_pct"}) {
     EXPECT_FALSE(j.contains(part)) << part;
