@@ -27,6 +27,14 @@ bool ClosesAfterCheck(const CrashtestOptions& options, int round, Random* random
   return round >= options.kills || random->Below(2) == 0;
 }
 
+std::vector<int> ClientsOf(const CrashtestOptions& options, int round) {
+  constexpr int kPeriod = 8;
+  if (round % kPeriod == kPeriod - 1) return {round / kPeriod % options.writers};
+  std::vector<int> clients;
+  for (int w = 0; w < options.writers; ++w) clients.push_back(w);
+  return clients;
+}
+
 CrashPlace AnyPlace(Random* random) {
   const uint64_t at = random->Below(100);
   if (at < 50) return CrashPlace::kWriting;

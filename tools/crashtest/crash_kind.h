@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tools/crashtest/crash_process.h"
 #include "tools/crashtest/crashtest.h"
@@ -25,6 +26,10 @@ Crash CrashOf(const CrashtestOptions& options, int round);
 // rounds that another kill follows. Before a power cut the database is always closed: a commit that
 // the check counts as found must be durable.
 bool ClosesAfterCheck(const CrashtestOptions& options, int round, Random* random);
+
+// Returns the clients that commit in a round, which is counted from 1: all of them, but in every
+// eighth round one alone, whose commits share no sync with those of others.
+std::vector<int> ClientsOf(const CrashtestOptions& options, int round);
 
 // Draws the activity that a crash interrupts.
 CrashPlace AnyPlace(Random* random);

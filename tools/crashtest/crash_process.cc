@@ -170,7 +170,7 @@ void CrashProcess::CheckpointThread(Engine& engine) {
   }
 }
 
-void CrashProcess::Write(CrashPlace place) {
+void CrashProcess::Write(CrashPlace place, const std::vector<int>& clients) {
   std::unique_ptr<Engine> engine = Open();
   const CrashTables tables(engine.get());
   shared_->ready.store(true);
@@ -190,7 +190,7 @@ void CrashProcess::Write(CrashPlace place) {
       WriterFailed(e.what());
     }
   };
-  for (int w = 0; w < options_.writers; ++w) {
+  for (const int w : clients) {
     start([&engine, &tables, w, this] { WriterThread(*engine, tables, w); });
   }
   if (place == CrashPlace::kCheckpoint) start([&engine, this] { CheckpointThread(*engine); });

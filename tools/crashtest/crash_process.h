@@ -108,9 +108,9 @@ class CrashProcess {
 
   // Opens the database, or creates it when it does not exist yet.
   std::unique_ptr<Engine> Open();
-  // Commits transactions on all clients until the process is killed. When the parent sets `stop`,
+  // Commits transactions on these clients until the process is killed. When the parent sets `stop`,
   // closes the database and waits to be killed.
-  void Write(CrashPlace place);
+  void Write(CrashPlace place, const std::vector<int>& clients);
   // Opens the database, which recovers it, and compares every row with the acknowledged
   // transactions. With `close`, then closes the database and runs the engine's check on its files;
   // otherwise ends the process without closing. Throws Error (kCorruption) at the first difference.

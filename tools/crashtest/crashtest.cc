@@ -361,7 +361,8 @@ bool Test::Round(Crash crash, int number) {
   shared_->StartRound();
   const uint64_t before = Acknowledged();
   const std::vector<uint64_t> found = AcknowledgedByWriter();  // what the last check found
-  const pid_t writer = Spawn([this, place] { Process().Write(place); });
+  const pid_t writer =
+      Spawn([this, place, number] { Process().Write(place, ClientsOf(options_, number)); });
   if (place == CrashPlace::kCreation) {
     const double opening = static_cast<double>(shared_->open_us.load()) / 1000;
     CrashSleep(random_.Unit() * std::min(kLongestPartMs, 10 + 1.5 * opening));
