@@ -42,6 +42,22 @@ class BenchmarkRows {
     return a.get<double>() / b.get<double>();
   }
 
+  // Returns the operations of the row's phase, with those that got no answer: what the requests and
+  // the processor time of a phase are divided by. Null when they are unknown or none.
+  json ChargedOfPhase(size_t row) const {
+    const json &answered = At(row, "phase_count"), &others = At(row, "phase_unanswered");
+    if (!answered.is_number()) return {};
+    const double all = answered.get<double>() + (others.is_number() ? others.get<double>() : 0);
+    return all > 0 ? json(all) : json();
+  }
+
+  // Returns a total of the row's phase per operation; null when it is unknown.
+  json PerOperation(size_t row, const std::string& total) const {
+    const json &value = At(row, total), operations = ChargedOfPhase(row);
+    if (!value.is_number() || operations.is_null()) return {};
+    return value.get<double>() / operations.get<double>();
+  }
+
  private:
   const QueryAnswer& rows_;
   std::map<std::string, size_t> columns_;
@@ -197,8 +213,8 @@ json CountersOf(const BenchmarkRows& rows, size_t row, const SettledWrites& sett
       {"file_reads_per_op", rows.Ratio(row, "file_reads", charged)},
       {"kernel_reads_per_op", rows.Ratio(row, "kernel_reads", charged)},
       {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", charged)},
-      {"device_reads_per_op", rows.Ratio(row, "phase_own_reads", "phase_count")},
-      {"device_read_bytes_per_op", rows.Ratio(row, "phase_own_read_bytes", "phase_count")},
+      {"device_reads_per_op", rows.PerOperation(row, "phase_own_reads")},
+      {"device_read_bytes_per_op", rows.PerOperation(row, "phase_own_read_bytes")},
       {"written_per_user_byte", settled.PerUserByte(rows, row)},
       {"database_bytes", rows.At(row, "phase_database_bytes")}};
   json known = json::object();
@@ -210,16 +226,14 @@ json CountersOf(const BenchmarkRows& rows, size_t row, const SettledWrites& sett
 
 json EntryOf(const BenchmarkRows& rows, size_t row, const SettledWrites& settled) {
   json entry = CountersOf(rows, row, settled);
-  const json &user = rows.At(row, "phase_cpu_user_seconds"),
-             &system = rows.At(row, "phase_cpu_system_seconds"),
-             &count = rows.At(row, "phase_count");
-  const bool cpu = user.is_number() && system.is_number() && count.is_number() && count > 0;
+  const json user = rows.PerOperation(row, "phase_cpu_user_seconds"),
+             system = rows.PerOperation(row, "phase_cpu_system_seconds");
   entry["run_type"] = "iteration";
   entry["threads"] = rows.At(row, "threads");
   entry["iterations"] = rows.At(row, "count");
   entry["real_time"] = rows.At(row, "latency_us_mean");
-  entry["cpu_time"] =
-      cpu ? (user.get<double>() + system.get<double>()) * 1e6 / count.get<double>() : 0.0;
+  const bool cpu = user.is_number() && system.is_number();
+  entry["cpu_time"] = cpu ? (user.get<double>() + system.get<double>()) * 1e6 : 0.0;
   entry["time_unit"] = "us";
   if (const json& rate = rows.At(row, "rate"); rate.is_number()) entry["items_per_second"] = rate;
   if (const std::string label = rows.Text(row, "label"); !label.empty()) entry["label"] = label;
