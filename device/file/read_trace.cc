@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <thread>
 #include <utility>
 
 namespace testbed {
@@ -13,6 +14,10 @@ std::unique_ptr<ReadTrace::Read[]> slots;
 size_t slot_count = 0;
 std::atomic<uint64_t> next_slot{0};
 std::atomic<uint32_t> next_file{0};
+// The threads that may use the slots. Each of them enters before it looks once more whether the
+// recording is on, and Stop ends the recording before it looks at their number. So either the
+// thread sees the end, or Stop sees the thread.
+std::atomic<uint32_t> threads_in_record{0};
 
 }  // namespace
 
@@ -28,14 +33,20 @@ void ReadTrace::Start(size_t most) {
 }
 
 void ReadTrace::Record(uint32_t file, uint64_t offset, size_t bytes, bool mapped) {
-  const uint64_t slot = next_slot.fetch_add(1, std::memory_order_relaxed);
-  if (slot >= slot_count) return;
-  slots[slot] = {offset, static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX)),
-                 file & 0x7fffffff, mapped};
+  threads_in_record.fetch_add(1);
+  if (on_.load()) {
+    const uint64_t slot = next_slot.fetch_add(1, std::memory_order_relaxed);
+    if (slot < slot_count) {
+      slots[slot] = {offset, static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX)),
+                     file & 0x7fffffff, mapped};
+    }
+  }
+  threads_in_record.fetch_sub(1);
 }
 
 ReadTrace::Recording ReadTrace::Stop() {
   on_.store(false);
+  while (threads_in_record.load() != 0) std::this_thread::yield();
   Recording recording;
   const uint64_t n = next_slot.load();
   recording.count = std::min<uint64_t>(n, slot_count);

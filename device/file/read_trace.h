@@ -6,8 +6,8 @@
 //   ReadTrace::Recording recording = ReadTrace::Stop();
 //
 // While no recording is on, a read costs one branch more. Note() and NewFile() are thread-safe.
-// There is one recording at a time. The caller makes sure that no thread reads data files during
-// Start or Stop.
+// There is one recording at a time, which one thread starts and stops. Other threads may read data
+// files meanwhile: those of an engine go on behind a phase.
 #ifndef TESTBED_DEVICE_FILE_READ_TRACE_H_
 #define TESTBED_DEVICE_FILE_READ_TRACE_H_
 
@@ -38,7 +38,7 @@ class ReadTrace {
 
   // Starts a recording that keeps the first `most` reads.
   static void Start(size_t most);
-  // Ends the recording and returns it.
+  // Ends the recording and returns it. Waits for the threads that are in Note().
   static Recording Stop();
   // Returns a new number for a file that is being opened.
   static uint32_t NewFile();

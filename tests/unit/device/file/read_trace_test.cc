@@ -1,10 +1,13 @@
-// Tests what a recording of reads keeps, and that it takes its memory once.
+// Tests what a recording of reads keeps, that it takes its memory once, and that other threads may
+// read on when it ends.
 #include "device/file/read_trace.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cstdint>
+#include <thread>
 
 namespace testbed {
 namespace {
@@ -39,6 +42,30 @@ TEST(ReadTraceTest, TheEndOfARecordingTakesNoMemory) {
   ASSERT_EQ(recording.reads().size(), kReads);
   EXPECT_EQ(recording.reads().back().offset, (kReads - 1) * 4096);
   EXPECT_LT(MostResidentBytes() - before, kReads * sizeof(ReadTrace::Read) / 4);
+}
+
+// An engine's own threads read on behind a phase. Such a read was written to the memory of a
+// recording that had ended.
+TEST(ReadTraceTest, ThreadsMayReadWhileARecordingEnds) {
+  constexpr size_t kRecordings = 3000, kMost = 1 << 16;
+  std::atomic<bool> ended{false};
+  std::thread background([&ended] {
+    for (uint64_t i = 1; !ended.load(std::memory_order_relaxed); ++i) {
+      ReadTrace::Note(1, i * 4096, 4096, false);
+    }
+  });
+  uint64_t wrong = 0;
+  for (size_t n = 0; n < kRecordings; ++n) {
+    ReadTrace::Start(kMost);
+    for (int i = 0; i < 10; ++i) ReadTrace::Note(2, 4096, 4096, false);
+    const ReadTrace::Recording recording = ReadTrace::Stop();
+    for (const ReadTrace::Read& read : recording.reads()) {
+      wrong += read.bytes != 4096 || (read.file != 1 && read.file != 2);
+    }
+  }
+  ended.store(true);
+  background.join();
+  EXPECT_EQ(wrong, 0u) << "reads were counted that were not recorded yet";
 }
 
 }  // namespace
