@@ -1,5 +1,6 @@
 // Tests what a run knows of itself and of its database: what --reuse takes from the record, and the
 // command that repeats a run.
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -149,6 +150,32 @@ TEST_F(ReuseTest, AWorkloadOfAnotherDatabaseIsRefusedWithTheNamesOfThoseThatFit)
   ExpectRefused(Run(std::string("--dir d --reuse --workload linkbench-check,point-read") + kShort),
                 "was loaded by linkbench-load, and --workload point-read needs one");
   EXPECT_EQ(Run(std::string("--dir d --reuse --workload linkbench-check") + kToItsEnd).code, 0);
+}
+
+// The check behind the last phase reads the whole database, which was opened with an empty cache.
+TEST_F(ReuseTest, TheReadaheadModelHasTheReadsOfThePhaseAlone) {
+  const std::string load = "--engine btree --dir d --rows 2000 --workload linkbench-load";
+  ASSERT_EQ(Run(load + kShort).code, 0);
+  const CommandResult result =
+      Run("--dir d --reuse --ram 64M --io buffered --account file --quiet --json run.json "
+          "--workload linkbench --threads 1 --operations 5 --warmup 0 --verify-every 1000 "
+          "--readahead-model");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json document = Json("run.json");
+  nlohmann::json phase;
+  for (const nlohmann::json& one : document["runs"][0]["phases"]) {
+    if (one["name"] == "linkbench") phase = one;
+  }
+  ASSERT_TRUE(phase.contains("readahead_2014")) << result.out;
+  EXPECT_TRUE(phase["details"].contains("check"));
+  uint64_t counted = 0;
+  for (const nlohmann::json& cause : phase["account"]["causes"]) {
+    const nlohmann::json data = cause["file_by_kind"].value("data", nlohmann::json::object());
+    counted += data.value("reads", uint64_t{0});
+  }
+  const nlohmann::json& model = phase["readahead_2014"];
+  EXPECT_EQ(model["reads_dropped"], 0);
+  EXPECT_LE(model["reads_recorded"].get<uint64_t>(), counted);
 }
 
 TEST_F(ReuseTest, AWorkloadOfAnotherDatabaseInTheSameRunIsRefused) {

@@ -172,6 +172,8 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   phase.work.emplace(PhaseRecord::Work{options.threads, options.rate, workload.ops(), {}, {}});
   PhaseResult& result = phase.work->result;
   result = RunPhase(engine, workload, with_progress);
+  // The recording is of the phase alone: the check below reads the whole database.
+  const auto reads = model ? ReadTrace::Stop() : ReadTrace::Recording();
   if (IsOfAllTasks(kind)) EndTogether(name, options);
   if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();
@@ -182,7 +184,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
   const std::string wrong = IsChecked(kind) && !result.partial ? Check(workload) : "";
   phase.work->details = workload.Details();
-  if (model) phase.readahead = Readahead(result.operations());
+  if (model) phase.readahead = Readahead(reads, result.operations());
   if (held.samples != 0) {
     phase.held = {held, ReadsPageCache(FindEngine(options_.engine_name), options_.engine)};
   }
@@ -195,14 +197,14 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   return phase;
 }
 
-// Ends the recording of a phase of `operations` operations, and returns what the readahead model
-// computes from it.
-Readahead2014 ChildRun::Readahead(uint64_t operations) const {
+// Returns what the readahead model computes from the recorded reads of a phase of `operations`
+// operations.
+Readahead2014 ChildRun::Readahead(const ReadTrace::Recording& reads, uint64_t operations) const {
   const uint64_t cache =
       plan_.budget == nullptr ? 0 : options_.ram_bytes - std::min(options_.ram_bytes, cache_bytes_);
   const bool random =
       options_.engine.io == IoMode::kMmap && options_.engine.mmap_advice == Advice::kRandom;
-  return ReplayReadahead2014(ReadTrace::Stop(), operations, cache, random);
+  return ReplayReadahead2014(reads, operations, cache, random);
 }
 
 // Notes how often the limit of the budget was hit before the phase that begins now.

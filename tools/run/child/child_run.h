@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/file/read_trace.h"
 #include "tools/cache/cache_tuning.h"
 #include "tools/options.h"
 #include "tools/rate/rate_search.h"
@@ -56,7 +57,7 @@ class ChildRun {
   void ReopenWithShare(double cache_pct);
   CacheTrial TryShare(const std::string& name, double cache_pct, WorkloadOptions* drawn);
   CacheTrial TrialOf(double cache_pct, const PhaseRecord& trial) const;
-  Readahead2014 Readahead(uint64_t operations) const;
+  Readahead2014 Readahead(const ReadTrace::Recording& reads, uint64_t operations) const;
   std::function<SharePrediction(const std::vector<CacheTrial>&)> SharePredictor(
       const std::string& name);
   void TuneCache(const std::string& name, WorkloadOptions* drawn);
