@@ -20,7 +20,10 @@ using SteadyClock = std::chrono::steady_clock;
 // writes the log.
 class RequestMark {
  public:
-  explicit RequestMark(ServedThread* served) { served->Follow(); }
+  // `served` is null while the session has no connection.
+  explicit RequestMark(ServedThread* served) {
+    if (served != nullptr) served->Follow();
+  }
 
  private:
   const MixedCallMark mark_{FileKind::kData, FileKind::kLog};
@@ -136,6 +139,7 @@ bool SqlSession::Get(TableId table, std::string_view key, std::string_view* valu
 template <typename Work>
 void SqlSession::Read(const Work& work) {
   try {
+    ConnectAgain();
     work();
   } catch (...) {
     failed_ |= in_transaction_ && !writes_.empty();
@@ -277,6 +281,12 @@ void SqlSession::Change(TableId table, bool erase, std::string_view key, std::st
     throw Error(Error::kUsage, store_->engine() + " keeps index " + known.about.column + " itself");
   }
   if (failed_) throw FailedBefore(store_->engine());
+  try {
+    ConnectAgain();
+  } catch (...) {
+    failed_ = in_transaction_;
+    throw;
+  }
   const RequestMark mark(served_.get());
   ++changes_;
   if (in_transaction_) {

@@ -83,6 +83,11 @@ class SqlSession : public Session, private SqlTableReader {
   // throws `lost` again.
   [[noreturn]] void GoOn(const LostConnection& lost);
   void Connect();
+  // Connects if the last Connect has failed: the address may accept a connection now.
+  void ConnectAgain() {
+    if (served_ == nullptr) [[unlikely]]
+      Connect();
+  }
   void CommitWrites();
   Table& LearnTable(TableId table);
   SqlStatement Prepared(std::optional<SqlStatement>* statement, const std::string& sql,
@@ -118,7 +123,8 @@ class SqlSession : public Session, private SqlTableReader {
   SqlStore* const store_;
   const std::string farewell_;
   size_t address_;
-  std::unique_ptr<SqlConnection> connection_;  // null when no address has accepted a connection
+  // Both are null when no address has accepted a connection.
+  std::unique_ptr<SqlConnection> connection_;
   std::unique_ptr<ServedThread> served_;
   std::vector<Table> tables_;  // indexed by TableId
   std::optional<SqlStatement> begin_, commit_;

@@ -362,6 +362,29 @@ TEST_F(AddressesTest, ASessionWhoseAddressIsLostGoesOnAtTheNext) {
   EXPECT_FALSE(session.Get(table, "k", &value));
 }
 
+// The address of the session is lost, and the first one, which is never left out, is down as well.
+TEST_F(AddressesTest, ASessionThatNoAddressAcceptsConnectsAtALaterCall) {
+  MakeStore({0, 0}, true);
+  const TableId table = store_->OpenTable("t");
+  SqlSession session(store_.get(), "", 1);
+  const std::unique_ptr<Cursor> cursor = session.NewCursor(table);
+  nodes_.down.assign(2, true);
+  std::string_view value;
+  for (int calls = 0; calls < 2; ++calls) {
+    EXPECT_THAT(RefusalOf([&] { session.Get(table, "k", &value); }), HasSubstr("no connection"));
+  }
+  EXPECT_THAT(RefusalOf([&] { cursor->First(); }), HasSubstr("no connection"));
+  session.Begin();
+  EXPECT_THAT(RefusalOf([&] { session.Put(table, "k", "v"); }), HasSubstr("no connection"));
+  EXPECT_THROW(session.Commit(), Error) << "its write has failed";
+  nodes_.down[0] = false;
+  session.Begin();
+  session.Put(table, "k", "v");
+  session.Commit();
+  EXPECT_EQ(nodes_.connected_to.back(), 0u);
+  EXPECT_EQ(store_->commits(), 1u);
+}
+
 TEST_F(AddressesTest, ALostWriteEndsItsTransaction) {
   MakeStore({0, 0}, true);
   const TableId table = store_->OpenTable("t");
@@ -530,37 +553,6 @@ TEST_F(AddressesTest, AServerThatTwoAddressesLeadToIsRepeatedAtTheSecond) {
   };
   EXPECT_EQ(FindRepeatedServers(store_.get(), try_lock), (std::vector<bool>{false, false, true}));
   EXPECT_EQ(FindRepeatedServers(store_.get(), try_lock), (std::vector<bool>{false, false, true}));
-}
-
-TEST(EngineCountersTest, OfAServerThatIsRepeatedTheCountersAreAddedOnce) {
-  EngineCounters one;
-  one.block_reads = 1;
-  EngineCounters again = one;
-  again.repeated = true;
-  EXPECT_EQ(SumOfCounters({one, again, one}).block_reads, 2u);
-}
-
-TEST(EngineCountersTest, OfSeveralServersNothingIsKnownWhereOneDoesNotTell) {
-  EngineCounters one;
-  one.block_reads = 1;
-  EXPECT_EQ(SumOfCounters({one, one}).block_reads, 2u);
-  EXPECT_FALSE(SumOfCounters({one, std::nullopt}).block_reads.has_value());
-}
-
-TEST(EngineCountersTest, CountersOfSeveralServersAreAddedByName) {
-  EngineCounters sum, more;
-  sum.block_reads = 1;
-  sum.more = {{"a", 1}};
-  more.block_reads = 2;
-  more.cache_bytes = 8;
-  more.more = {{"a", 4}, {"b", 5}};
-  more.now = {{"dirty", 6}};
-  sum += more;
-  EXPECT_EQ(sum.block_reads, 3u);
-  EXPECT_EQ(sum.cache_bytes, 8u);
-  EXPECT_FALSE(sum.block_hits.has_value());
-  EXPECT_EQ(sum.more, (std::vector<std::pair<std::string, uint64_t>>{{"a", 5}, {"b", 5}}));
-  EXPECT_EQ(sum.now, (std::vector<std::pair<std::string, uint64_t>>{{"dirty", 6}}));
 }
 
 TEST(OptionWordsTest, ARefusalNamesTheOptionAsTheUserGaveIt) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/account/operations.h"
+#include "engines/engine.h"
 #include "engines/registry.h"
 #include "tests/unit/workloads/measure/map_engine.h"
 #include "workloads/random.h"
@@ -220,6 +221,37 @@ TEST_F(LogOfPhaseTest, WithoutCallsTheKernelTellsOfTheLog) {
 TEST_F(LogOfPhaseTest, ALogThatNobodyWroteIsNone) {
   before_ = after_;
   EXPECT_FALSE(Log(true).has_value());
+}
+
+TEST(EngineCountersTest, OfAServerThatIsRepeatedTheCountersAreAddedOnce) {
+  EngineCounters one;
+  one.block_reads = 1;
+  EngineCounters again = one;
+  again.repeated = true;
+  EXPECT_EQ(SumOfCounters({one, again, one}).block_reads, 2u);
+}
+
+TEST(EngineCountersTest, OfSeveralServersNothingIsKnownWhereOneDoesNotTell) {
+  EngineCounters one;
+  one.block_reads = 1;
+  EXPECT_EQ(SumOfCounters({one, one}).block_reads, 2u);
+  EXPECT_FALSE(SumOfCounters({one, std::nullopt}).block_reads.has_value());
+}
+
+TEST(EngineCountersTest, CountersOfSeveralServersAreAddedByName) {
+  EngineCounters sum, more;
+  sum.block_reads = 1;
+  sum.more = {{"a", 1}};
+  more.block_reads = 2;
+  more.cache_bytes = 8;
+  more.more = {{"a", 4}, {"b", 5}};
+  more.now = {{"dirty", 6}};
+  sum += more;
+  EXPECT_EQ(sum.block_reads, 3u);
+  EXPECT_EQ(sum.cache_bytes, 8u);
+  EXPECT_FALSE(sum.block_hits.has_value());
+  EXPECT_EQ(sum.more, (std::vector<std::pair<std::string, uint64_t>>{{"a", 5}, {"b", 5}}));
+  EXPECT_EQ(sum.now, (std::vector<std::pair<std::string, uint64_t>>{{"dirty", 6}}));
 }
 
 }  // namespace
