@@ -182,7 +182,11 @@ void InnodbSession::Apply(TableId table, bool erase, std::string_view key, std::
 void InnodbSession::Change(TableId table, bool erase, std::string_view key,
                            std::string_view value) {
   CheckRow(key, value);
-  Known(table);  // throws for a table that is not open, before writes_ changes
+  {
+    // OpenIndex of another thread has CloseHandler look at tables_, which may grow here.
+    LockGuard lock(busy_);
+    Known(table);  // throws for a table that is not open, before writes_ changes
+  }
   if (failed_) throw FailedBefore("innodb");
   ++changes_;
   try {

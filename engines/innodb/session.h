@@ -97,7 +97,8 @@ class InnodbSession : public Session, private HandlerOwner {
   void Abandon();
 
   Server* const server_;
-  Mutex busy_;  // held while the connection is used, by the session or by CloseHandler
+  // Held while the connection or tables_ is used, by the session or by CloseHandler.
+  Mutex busy_;
   std::unique_ptr<Connection> connection_;
   std::vector<Table> tables_;                    // indexed by TableId
   bool in_transaction_ = false, begun_ = false;  // begun_: on the server, too
