@@ -62,11 +62,18 @@ std::vector<uint64_t> CrashShared::Acknowledged(int writers) const {
 
 void CrashShared::StartRound() {
   failure[0] = '\0';
-  for (auto* flag : {&ready, &stop, &closing, &closed, &writer_failed, &refused}) {
+  for (auto* flag : {&ready, &stop, &closing, &closed, &fails, &writer_failed, &refused}) {
     flag->store(false);
   }
   for (auto& commits : checkpointed) commits.store(0);
   rows = unacknowledged = 0;
+}
+
+// The parent kills the client when it sees `writer_failed`, so the sentence is written first.
+void CrashShared::NoteFailure(const char* what) {
+  if (fails.exchange(true)) return;
+  std::snprintf(failure, kMessage, "%s", what);
+  writer_failed.store(true);
 }
 
 void CrashShared::StartDatabase() {
@@ -138,8 +145,7 @@ std::unique_ptr<Engine> CrashProcess::Open() {
 // Records a client's failure for the parent. Only the first one is kept, and none after the test
 // has cut the power.
 void CrashProcess::WriterFailed(const char* what) {
-  if (shared_->power_is_cut.load() || shared_->writer_failed.exchange(true)) return;
-  std::snprintf(shared_->failure, CrashShared::kMessage, "%s", what);
+  if (!shared_->power_is_cut.load()) shared_->NoteFailure(what);
 }
 
 void CrashProcess::WriterThread(Engine& engine, const CrashTables& tables, int w) {

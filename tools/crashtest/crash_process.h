@@ -43,7 +43,8 @@ struct CrashShared {
   std::atomic<uint64_t> checkpointed[kMaxWriters];
   std::atomic<bool> ready, stop, closing, closed, opened;
   std::atomic<bool> power_is_cut;     // errors from now on are caused by the test itself
-  std::atomic<bool> writer_failed;    // a client failed; `failure` tells the error
+  std::atomic<bool> fails;            // a client that failed writes `failure`, or has written it
+  std::atomic<bool> writer_failed;    // a client failed; `failure` tells the whole error
   std::atomic<bool> refused;          // `failure` names an option that the engine cannot honour
   std::atomic<bool> stopped_by_user;  // a child has ended because the user asked to stop
   std::atomic<uint64_t> checkpoints;  // number of checkpoints begun
@@ -59,6 +60,8 @@ struct CrashShared {
   std::vector<uint64_t> Acknowledged(int writers) const;
   // Prepares a round: no writer has opened the database, and nobody has failed.
   void StartRound();
+  // Notes that a client of the round has failed, and the error of the first that did.
+  void NoteFailure(const char* what);
   // Prepares a new database, in which no client has begun a transaction.
   void StartDatabase();
   // Takes note that a checkpoint has returned, before which these transactions were acknowledged.
