@@ -143,17 +143,28 @@ TraceWriter::TraceWriter(const std::string& path)
   if (!path_.empty()) {
     CheckTracePlace(path_);
     file_ = CreateUnfinished(path_, place_);
+  }
+  try {
     std::string head(kTraceMagic, 8);
     AppendFixed(&head, kTraceVersion);
     AppendFixed(&head, uint32_t{0});
     Put(head);
+    thread_ = StartThread("writing the trace", [this] { Work(); });
+  } catch (...) {
+    Discard();  // no destructor runs, and a file without a head is refused as somebody else's
+    throw;
   }
-  thread_ = StartThread("writing the trace", [this] { Work(); });
 }
 
 TraceWriter::~TraceWriter() {
   Stop();
+  Discard();
+}
+
+// Removes the unfinished trace while its lock is held, so that the name leads to no other run's.
+void TraceWriter::Discard() {
   if (file_ != nullptr) std::remove(unfinished_.c_str());
+  file_.reset();
 }
 
 void TraceWriter::Stop() {

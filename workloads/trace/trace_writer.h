@@ -64,6 +64,7 @@ class TraceWriter {
   void Write(Block block);
   void Put(std::string_view bytes);
   void Stop();
+  void Discard();
   [[noreturn]] void Fail(const std::exception& error) const;
 
   const std::string path_, place_, unfinished_;  // PATH; with links followed; PATH.new

@@ -7,12 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
 
 #include "device/error.h"
+#include "device/file/file_faults.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed {
@@ -58,6 +61,16 @@ TEST_F(TraceWriterTest, ASyncThatFailsLeavesNothing) {
   disk.Fail({DiskCall::kSync, 0, EIO});
   EXPECT_THROW(Fill(&writer), Error);
   EXPECT_TRUE(fs::is_empty(dir_));
+}
+
+// A file without a head would be refused when the user has made room and records again.
+TEST_F(TraceWriterTest, ADiskThatIsFullAtTheBeginLeavesNothing) {
+  FileFaults::Set(1, UINT64_MAX, ENOSPC);  // call 0 creates the file
+  EXPECT_THROW(TraceWriter(dir_ + "/a.trace"), Error);
+  FileFaults::Clear();
+  EXPECT_TRUE(fs::is_empty(dir_));
+  TraceWriter(dir_ + "/a.trace").Finish(TraceFacts());
+  EXPECT_TRUE(fs::exists(dir_ + "/a.trace"));
 }
 
 TEST_F(TraceWriterTest, TwoWritersDoNotShareAFile) {
