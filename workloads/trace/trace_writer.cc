@@ -17,6 +17,7 @@
 #include "device/file/directory.h"
 #include "device/file/durable.h"
 #include "device/file/replacement.h"
+#include "device/os/interrupted.h"
 #include "device/os/thread.h"
 
 namespace testbed {
@@ -111,7 +112,9 @@ std::unique_ptr<File> CreateUnfinished(const std::string& path, const std::strin
     if (error.code() == EEXIST) RefuseFound(path, found);
     throw;
   }
-  ::flock(file->fd(), LOCK_EX | LOCK_NB);
+  // A run that looks at the name (FoundFile) may hold the lock for a moment. A file system that has
+  // no locks refuses the call; FoundFile then takes no file for one that a killed process left.
+  (void)Uninterrupted([&] { return ::flock(file->fd(), LOCK_EX); });
   // A file that is replaced may not be readable by everybody, so its successor is not readable
   // until Finish gives it that file's mode.
   if (IsThere(place)) ::fchmod(file->fd(), 0600);
@@ -272,8 +275,7 @@ void TraceWriter::Finish(const TraceFacts& facts) {
     PutInPlace(file_->fd(), unfinished_, place_);
     file_.reset();
   } catch (const std::exception& error) {
-    file_.reset();
-    std::remove(unfinished_.c_str());
+    Discard();
     Fail(error);
   }
 }

@@ -4,15 +4,18 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "device/error.h"
 #include "device/file/file_faults.h"
@@ -94,6 +97,34 @@ TEST_F(TraceWriterTest, TwoWritersDoNotShareAFile) {
   fs::remove(unfinished);
   EXPECT_TRUE(fs::exists(dir_ + "/a.trace"));
   CheckTracePlace(dir_ + "/a.trace");
+}
+
+// Another run that looks at the name locks the file for a moment, which must not leave the writer
+// without its lock: a third run would take the file for one that a killed process left.
+TEST_F(TraceWriterTest, AWriterHasItsLockWhoeverLooks) {
+  const std::string path = dir_ + "/a.trace";
+  for (int i = 0; i < 300; ++i) {
+    std::atomic<bool> looks{false}, made{false};
+    std::thread other([&] {
+      while (!made.load()) {
+        try {
+          CheckTracePlace(path);
+        } catch (const Error&) {
+          // The writer is there.
+        }
+        looks.store(true);
+      }
+    });
+    while (!looks.load()) {
+    }
+    const TraceWriter writer(path);
+    made.store(true);
+    other.join();
+    const int fd = ::open((path + ".new").c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(fd, 0) << i;
+    EXPECT_NE(::flock(fd, LOCK_EX | LOCK_NB), 0) << i;
+    ::close(fd);
+  }
 }
 
 TEST_F(TraceWriterTest, APipeOrADeviceIsRefusedAndStays) {
