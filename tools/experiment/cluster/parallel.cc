@@ -37,7 +37,8 @@ constexpr char kSsh[] = "ssh -oServerAliveInterval=30 -oServerAliveCountMax=10";
 
 // The signals by which GNU parallel ends a task whose ssh has ended, and how many ms it waits after
 // each. By default a second SIGTERM comes after 200 ms, at which testbed ends at once, and SIGKILL
-// after 350: databases and cgroups stay on the host then. Slurm waits for 30 s, too (KillWait).
+// after 350: databases and cgroups stay on the host then. Slurm waits for 30 s, too (KillWait). The
+// ssh processes here get the same signals. They end at the first, so that Ctrl-C does not wait.
 constexpr char kEnding[] = "TERM,30000,KILL,25";
 
 // Returns the host's name without its domain: n1 of me@N1.lab.
@@ -64,10 +65,12 @@ std::vector<std::string> NotRefused(const std::vector<std::string>& logins,
 
 // Returns the command of a task. sshd begins in the home directory of the user. The task goes to
 // the directory of this process, as sbatch has it, because options may name files by relative
-// paths. On a host without that directory it stays at home.
+// paths. On a host without that directory it stays at home. The task takes the place of the shell
+// (exec). GNU parallel waits between its signals only until the process ends that it has started.
+// A shell would end at the SIGTERM, and the task would get SIGKILL at once.
 std::string CommandOfTask(const std::vector<std::string>& command) {
   const std::string here = std::filesystem::current_path().string();
-  return fmt::format("cd {} 2>/dev/null; {} {}", ShellCommand({here}), ShellCommand(command),
+  return fmt::format("cd {} 2>/dev/null; exec {} {}", ShellCommand({here}), ShellCommand(command),
                      kPlace);
 }
 

@@ -332,6 +332,8 @@ TEST(ParallelLauncherTest, ACancelledTaskHasTimeToEndInOrder) {
   std::string words;
   std::getline(file, words);
   EXPECT_THAT(words, HasSubstr(" --termseq TERM,30000,KILL,25 "));
+  EXPECT_THAT(words, HasSubstr("; exec 'testbed' @block@ "))
+      << "SIGKILL follows as soon as the process that GNU parallel has started ends: no shell";
   std::filesystem::remove_all(directory);
 }
 
