@@ -42,8 +42,8 @@ function(testbed_release engine release)
     message(STATUS "${engine}@${release} is left out: there is no lib/lib${engine}.a in ${ARG_PREFIX}")
     return()
   endif()
-  # Without them the compiler would take those of another release that the system has, and a program whose
-  # structures differ from the library's can be linked all the same.
+  # Where the library has no headers beside it, the compiler takes those of another release that the system has. A
+  # program whose structures differ from the library's can be linked all the same.
   if(NOT IS_DIRECTORY "${ARG_PREFIX}/include/${engine}" AND NOT EXISTS "${ARG_PREFIX}/include/${engine}.h")
     message(STATUS "${engine}@${release} is left out: there are no headers of ${engine} in ${ARG_PREFIX}/include")
     return()

@@ -69,7 +69,7 @@ from=$(awk -v e="$engine" -v r="$release" '$1 == e && $2 == r {print $3}' "$tabl
 if [[ $release == /* ]]; then
   compgen -G "$release/lib*/lib$engine.a" >/dev/null || compgen -G "$release/lib/*/lib$engine.a" >/dev/null ||
     die "there is no lib/lib$engine.a in $release: give the prefix of an installation with a static library."
-  # Without them the engine's folder would be compiled with the headers of the release that the system has.
+  # Where the library has no headers beside it, the compiler takes those of the release that the system has.
   [[ -d $release/include/$engine || -f $release/include/$engine.h ]] ||
     die "there are no headers of $engine in $release/include: give the prefix of an installation that has the headers of its library."
   prefix=$release
