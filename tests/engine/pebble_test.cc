@@ -253,7 +253,7 @@ TEST_F(PebbleTest, ALogThatThereIsNotIsNotWrittenBack) {
 // The file layer writes tables with direct IO itself, and leaves out the starts of write-back.
 TEST_F(PebbleTest, ADistanceOfWriteBacksHasNoEffectWithDirectIo) {
   options_.extra = {{"bytes_per_sync", "64k"}};
-  options_.io = IoMode::kDirect;  // a new database has no tables, which might not be opened here
+  options_.io = IoMode::kDirect;  // accepted everywhere: a new database has no tables to open
   Open();
   EXPECT_EQ(Setting("bytes_per_sync"),
             "no effect: with --io direct there are no dirty pages of tables");

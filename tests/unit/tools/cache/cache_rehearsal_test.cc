@@ -250,7 +250,7 @@ bool HasBfTree() {
                      [](const EngineInfo& info) { return info.name == "bf-tree"; });
 }
 
-// A run that needed too much memory was repeated five times with a cache of the same size.
+// bf-tree's cache has a power of two bytes: 3 % less of the memory may give it the same size again.
 TEST(CacheRehearsalTest, AShareIsThatOfTheCacheAsItIsRoundedDown) {
   if (!HasBfTree()) GTEST_SKIP() << "this build has no bf-tree";
   RunOptions options = ParseRunOptions({"--engine", "bf-tree", "--durability", "none", "--io",

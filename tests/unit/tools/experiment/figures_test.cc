@@ -44,8 +44,8 @@ TEST(FiguresTest, TheCacheThatWasInUseIsAShareOfTheCacheThatThereWas) {
   EXPECT_DOUBLE_EQ(FiguresOf(document, run).at("held.cache_share"), 1);
 }
 
-// A search that missed its limit at every rate showed the rate that the search before it had found,
-// beside the figures of its own phase.
+// Figures of a later search take the place of those of an earlier one. A search that missed its
+// limit at every rate has no found_rate, and must not leave the earlier one there.
 TEST(FiguresTest, ASearchThatFoundNoRateShowsNoneOfTheSearchBeforeIt) {
   const auto search = [](const char* name, const json& found, double measured) {
     return json{{"name", name}, {"found_rate", found}, {"measured_rate", measured}};

@@ -193,7 +193,7 @@ TEST(PageFiguresTest, ASearchWithoutAPhaseBehindItIsTold) {
             "! The run failed: the disk is full");
 }
 
-// Each of two phases of a workload said what both of their searches had found.
+// Two phases of a workload have a search each, and both searches have the name of the workload.
 TEST(PageFiguresTest, APhaseSaysWhatItsOwnSearchHasFound) {
   json document = SmallDocument();
   json& run = document["runs"][0];
@@ -259,7 +259,7 @@ TEST(PageFiguresTest, AFigureThatIsRoundedToTheNextUnitHasIt) {
             "1 ms; 1 µs; 1 MiB; 1 MB; 1,000; 999 µs; 1023 B; 500 ns");
 }
 
-// A million rows stood at 1048576, behind 1020000 of them, and 1T of memory at no number.
+// The k, M and G of a count are decimal, and those of a size, which also has T, are binary.
 TEST(PageFiguresTest, AnAxisOfCurvesHasTheUnitsOfItsOption) {
   const auto places = [](const char* axis, const char* labels) {
     json experiment = json::parse(R"({"axes": [{}], "metrics": [{"name": "ops"}], "cells": []})");
@@ -281,8 +281,7 @@ TEST(PageFiguresTest, AnAxisOfCurvesHasTheUnitsOfItsOption) {
   EXPECT_EQ(places("ram", R"(["1T", "512G"])"), json::parse("[549755813888, 1099511627776]"));
 }
 
-// What the tasks of a run did, what its clients exchanged with a server, and the shares that were
-// tried for the cache stood in the text report alone.
+// No plot shows what the tasks of a run did, nor what its clients exchanged with a server.
 TEST(PageFiguresTest, TheTablesThatAreNotDrawnStandOnThePage) {
   const auto tables = [](const json& document) {
     PageData data;

@@ -162,7 +162,8 @@ TEST(RateSearchTest, AStepWithoutAnOperationHasNoLatency) {
   EXPECT_THAT(found.Sentence(), HasSubstr("measured once more at that rate: no such operation"));
 }
 
-// It said that 1 us misses a limit of 4 ms, and not that a tenth of the operations was left undone.
+// The percentile of what was performed, 1 us, is below the limit of 4 ms. The rate misses the limit
+// because a tenth of the operations was left undone.
 TEST(RateSearchTest, TheSentenceSaysThatAMissIsOfOperationsLeftUndone) {
   FoundRate found{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
   found.rate = 1'000;
@@ -250,8 +251,8 @@ TEST(RateStepTest, WhatIsLeftUndoneForTheLimitIsSlower) {
   EXPECT_EQ(parts.undone, 150u) << "each part has its own";
 }
 
-// A thread in addition to the clients may have a rate of its own, and fall behind it. Once, what it
-// had not begun counted as reads of the clients, and a limit of the reads was missed at every rate.
+// A thread in addition to the clients may have a rate of its own, and fall behind it. What it has
+// not begun is none of the reads of the clients.
 TEST(RateStepTest, WhatOneKindLeavesUndoneIsNoneOfAnother) {
   PhaseResult part = Part(1, {{1'000, 10'000}});
   part.ops.push_back(Part(1, {{1'000, 300}}, kWrite).ops[0]);

@@ -76,8 +76,7 @@ TEST(RunTablesTest, WithoutTheKernelAccountTheShareOfTheForegroundIsNotKnown) {
   EXPECT_THAT(line, Not(HasSubstr("%")));
 }
 
-// bf-tree counts the pages that it reads, and not what it asks its cache for. Its manual tells of
-// engine misses, and the table had "-".
+// bf-tree counts the pages that it reads, and not what it asks its cache for.
 TEST(RunTablesTest, AnEngineThatCountsItsReadsAloneHasMisses) {
   json document = TablesDocument();
   json& account = document["runs"][0]["phases"][2]["account"];

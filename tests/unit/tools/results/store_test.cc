@@ -327,7 +327,7 @@ TEST_F(RunsStoreTest, AnEmptyFileIsAStoreWithoutResults) {
   EXPECT_EQ(Add(SmallDocument()).documents, 1u);
 }
 
-// A run that lost a server showed in its rows only that it was slow.
+// The counts and rates of a run that lost a server leave these operations out.
 TEST(RowTablesTest, OperationsWithoutAnAnswerAreCounted) {
   json document = SmallDocument();
   document["runs"][0]["phases"][2]["unanswered"] =
