@@ -242,8 +242,10 @@ TEST_F(ExperimentDataTest, ACellThatThePageCannotReadIsNamed) {
   const Cell& cell = cells_[0];
   json document = dir_.ReadCell(cell);
   const json operation = {{"name", "insert"}, {"latency_us", {{"p99", 9}}}, {"count", 1000}};
-  document["runs"][0]["phases"][0]["operations"] = json::array({operation});
-  document["runs"][0]["phases"][0]["operations"][0]["latency_ns_histogram"] = json::array();
+  json& phase = document["runs"][0]["phases"][0];
+  phase["account"] = {{"causes", json::array()}};
+  phase["operations"] = json::array({operation});
+  phase["operations"][0]["latency_ns_histogram"] = json::array();
   dir_.WriteCell(cell, document);
   try {
     Data();
