@@ -303,6 +303,7 @@ TEST(RateStepTest, AStepIsLongEnoughByTheOperationsThatHaveALatency) {
   Histogram undone;
   for (int i = 0; i < 150; ++i) undone.Record(2'000'000);
   part.undone.Add(undone);
+  part.ops[0].undone.Add(undone);
   RateStep step{.target = 10'000};
   step.Add(part, limit);
   EXPECT_EQ(step.count(), 10'000u);
