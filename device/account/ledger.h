@@ -137,10 +137,10 @@ class Ledger {
   // Tells the kernel level which kind of file an inode (st_ino) of a file system (st_dev) holds,
   // for good: the file is not opened by device/file.
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind);
-  // These do so for a file that device/file opens. The kernel level forgets it when its last name
-  // is gone and it is closed. A file of another program may get the inode then, and must not be
-  // taken for the run's. CloseFile comes before the descriptor is closed; the caller of ForgetFile
-  // holds a descriptor of a file without a name, so that nobody can get the inode meanwhile.
+  // OpenFile does so for a file that device/file opens. The kernel level forgets such a file when
+  // it is closed and has lost its last name, because another program's file may get the inode then.
+  // CloseFile is called before the descriptor is closed, and ForgetFile while the caller holds a
+  // descriptor of a file that has lost its last name: so no other file has the inode yet.
   void OpenFile(uint64_t dev, uint64_t inode, FileKind kind);
   void CloseFile(uint64_t dev, uint64_t inode, bool has_name);
   void ForgetFile(uint64_t dev, uint64_t inode);

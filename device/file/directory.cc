@@ -22,29 +22,6 @@
 namespace testbed {
 namespace {
 
-// A NameLoser keeps the inode of a file that is about to lose a name, so that no other file gets
-// it before the ledger has forgotten the file.
-class NameLoser {
- public:
-  explicit NameLoser(const std::string& path)
-      : fd_(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)) {}
-  NameLoser(const NameLoser&) = delete;
-  NameLoser& operator=(const NameLoser&) = delete;
-  ~NameLoser() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
-  // Says that the name is gone.
-  void Lost() const {
-    struct stat st;
-    if (fd_ < 0 || ::fstat(fd_, &st) != 0 || st.st_nlink != 0) return;
-    Ledger::Get().ForgetFile(st.st_dev, st.st_ino);
-  }
-
- private:
-  const int fd_;  // -1: the file is not there, or no descriptor is free
-};
-
 // Syncs the directory. Does nothing when this user may not open it or its file system cannot sync
 // directories.
 void SyncIfPossible(const std::filesystem::path& directory) {
@@ -65,6 +42,19 @@ mode_t ModeOf(const std::string& path) {
 }
 
 }  // namespace
+
+NameLoss::NameLoss(const std::string& path)
+    : fd_(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)) {}
+
+NameLoss::~NameLoss() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void NameLoss::Done() const {
+  struct stat st;
+  if (fd_ < 0 || ::fstat(fd_, &st) != 0 || st.st_nlink != 0) return;
+  Ledger::Get().ForgetFile(st.st_dev, st.st_ino);
+}
 
 bool IsThere(const std::string& path) { return ModeOf(path) != 0; }
 bool IsFileThere(const std::string& path) { return S_ISREG(ModeOf(path)); }
@@ -177,19 +167,19 @@ void RenameFile(const std::string& from, const std::string& to) {
   if (::lstat(to.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode)) {
     throw Error(Error::kIo, "cannot rename " + from + " to " + to + ": that is no regular file");
   }
-  const NameLoser replaced(to);
+  const NameLoss loss(to);
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
-  replaced.Lost();
+  loss.Done();
 }
 
 void RemoveFile(const std::string& path) {
   CheckLockedDirectory(path);
-  const NameLoser removed(path);
+  const NameLoss loss(path);
   if (::unlink(path.c_str()) != 0) {
     if (errno != ENOENT) throw Error::Io("remove", path, errno);
     return;
   }
-  removed.Lost();
+  loss.Done();
 }
 
 bool LinkFile(const std::string& from, const std::string& to) {

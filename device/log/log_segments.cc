@@ -184,7 +184,9 @@ void LogSegments::Recycle(LogSegment& old) {
 
 void LogSegments::Remove(const std::string& path) {
   CheckLockedDirectory(path);
+  const NameLoss loss(path);
   if (::unlink(path.c_str()) != 0) throw Error::Io("remove", path, errno);
+  loss.Done();
   SyncDirectory(directory_);
   ++counts_.removed;
 }

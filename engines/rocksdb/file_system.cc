@@ -13,6 +13,7 @@
 
 #include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
 #include "engines/rocksdb/errors.h"
@@ -398,6 +399,22 @@ IOStatus RocksdbFileSystem::NewLogger(const std::string& path, const IOOptions&,
     device.create = testbed::FileOptions::kMayExist;
     *result = std::make_shared<InfoLog>(File::Open(path, device));
   });
+}
+
+IOStatus RocksdbFileSystem::DeleteFile(const std::string& path, const IOOptions& options,
+                                       IODebugContext* debug) {
+  const NameLoss loss(path);
+  IOStatus status = target()->DeleteFile(path, options, debug);
+  if (status.ok()) loss.Done();
+  return status;
+}
+
+IOStatus RocksdbFileSystem::RenameFile(const std::string& from, const std::string& to,
+                                       const IOOptions& options, IODebugContext* debug) {
+  const NameLoss loss(to);
+  IOStatus status = target()->RenameFile(from, to, options, debug);
+  if (status.ok()) loss.Done();
+  return status;
 }
 
 void RocksdbFileSystem::SupportedOps(int64_t& supported) {

@@ -1,7 +1,7 @@
 // RocksdbFileSystem is a RocksDB FileSystem whose files do their IO through testbed::File
 // (device/file/file.h), which enforces the IO mode and counts each call as it does for every
 // engine. Directory operations (listing, renaming, locking, deleting) go to RocksDB's own POSIX
-// file system.
+// file system; the account forgets a file that loses its last name by one (NameLoss).
 //
 // Kinds of file: *.sst and *.blob are data, *.log is the log, everything else is meta (MANIFEST,
 // CURRENT, OPTIONS, IDENTITY, the *.dbtmp files that are renamed to these, and RocksDB's
@@ -63,6 +63,11 @@ class RocksdbFileSystem : public RocksdbFileSystemBase {
   rocksdb::IOStatus NewLogger(const std::string& path, const rocksdb::IOOptions& options,
                               std::shared_ptr<rocksdb::Logger>* result,
                               rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override;
+  rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to,
+                               const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* debug) override;
   void SupportedOps(int64_t& supported) override;
 
   // Returns the number of bytes written to log files since this object was made.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "device/account/ledger.h"
+#include "device/file/directory.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "device/os/thread.h"
@@ -325,7 +326,9 @@ struct VfsCalls {
         vfs->files_.erase(name);
       }
       CallMark mark(FileKind::kLog);
+      const NameLoss loss(name);
       if (::unlink(name) != 0 && errno != ENOENT) throw Error::Io("remove", name, errno);
+      loss.Done();
       if (sync_directory != 0) SyncDirectory(Directory(name));
     });
   }
