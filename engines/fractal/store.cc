@@ -112,8 +112,8 @@ Tree* Store::OpenTable(const std::string& name) {
     throw Error(Error::kUsage, "a table's name of " + std::to_string(name.size()) +
                                    " bytes is too long for fractal");
   }
+  // No checkpoint begins meanwhile, so none begins behind the record and lacks the table.
   LockGuard commits(commits_);
-  const Gate::Pass pass(&gate_);
   TableEntry entry;
   entry.id = static_cast<uint32_t>(catalogue_.size() + 1);
   entry.name = name;
@@ -121,6 +121,7 @@ Tree* Store::OpenTable(const std::string& name) {
     const LogRange range = log_->Append(TableRecord(entry.id, name));
     // A table is as durable as a commit. A failure here leaves none for a second call to find.
     if (options_.durability == Durability::kSync) log_->WaitDurable(range.end);
+    const Gate::Pass pass(&gate_);
     NodeRef root = Tree::CreateRoot(cache_.get(), options_.page_size);
     entry.root = root->block;
     AddTree(entry, std::move(root));

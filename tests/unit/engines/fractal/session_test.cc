@@ -54,7 +54,7 @@ class FractalSessionTest : public SmallStoreTest {
   std::unique_ptr<FractalSession> session_;
 };
 
-// A power cut could take a table, for which nobody waited, unless a row of it was committed.
+// Nobody waited for the record of a table, so that a power cut took a table without rows.
 TEST_F(FractalSessionTest, ATableIsDurableWhenItIsOpenIfCommitsAre) {
   options_.durability = Durability::kSync;
   OpenSession();
