@@ -175,10 +175,10 @@ std::vector<std::string> TakenByNoPhase(const RunOptions& options,
   const bool seconds = Gives(words, "--seconds") && !options.cache_auto;
   const bool warmup = Gives(words, "--warmup") && options.warmup.value_or(0) > 0;
   if ((seconds || warmup) && Measures(options)) {
-    // Making the workloads takes the keys and the trace of the run, which may be large.
     const auto dataset = std::make_shared<const Dataset>(options.data);
+    // A replay ends with its trace, which need not be there when a command is printed.
     const auto ends = [&](const WorkloadInfo& info, size_t) {
-      return info.make(dataset, options.workload)->operations() != 0;
+      return info.name == "replay" || info.make(dataset, options.workload)->operations() != 0;
     };
     const auto has_end = [&](const WorkloadInfo& info, size_t phase) {
       return has_length(info, phase) || ends(info, phase);

@@ -253,17 +253,20 @@ TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
   };
   for (const Case& c : std::vector<Case>{
            {"document-load",
-            "document-query",
+            "document-query --seconds 60",
             "document-query --operations 2000",
             {"default"},
             3000},
-           {"linkbench-load", "linkbench", "linkbench-check", {"node", "link", "count"}, 3000},
+           {"linkbench-load",
+            "linkbench --seconds 60",
+            "linkbench-check",
+            {"node", "link", "count"},
+            3000},
            {"ib.i0", "ib.x,ib.qp100", "ib.vac", {"pi1"}, 3000}}) {
     SCOPED_TRACE(c.load);
     tables_ = c.tables;
     arguments_ = EngineWords(GetParam()) + kCommon + "--rows 3000 --threads 1 --warmup 0 ";
-    const pid_t process =
-        Start(arguments_ + "--fresh --seconds 60 --workload " + c.load + "," + c.then);
+    const pid_t process = Start(arguments_ + "--fresh --workload " + c.load + "," + c.then);
     // A server on a busy machine takes its time for a load.
     EXPECT_TRUE(Becomes(
         [&] {

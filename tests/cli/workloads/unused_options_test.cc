@@ -189,6 +189,10 @@ TEST_F(UnusedOptionsTest, ATimeIsOfPhasesThatDoNotEndByThemselves) {
   std::vector<std::string> words = check;
   words.insert(words.end(), {"--seconds", "9", "--warmup", "3"});
   EXPECT_EQ(WithoutUndrawn(words), check);
+  const std::vector<std::string> replay = {"--workload", "replay:missing.trace"};
+  words = replay;
+  words.insert(words.end(), {"--seconds", "9"});
+  EXPECT_EQ(WithoutUndrawn(words), replay);
 }
 
 // A sweep over an option that another one overrides compared cells that were one and the same.
