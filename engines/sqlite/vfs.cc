@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "device/account/ledger.h"
-#include "device/file/directory.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "device/os/thread.h"
@@ -321,14 +320,17 @@ struct VfsCalls {
   static int Delete(sqlite3_vfs* c, const char* name, int sync_directory) {
     Vfs* vfs = Owner(c);
     return Guarded(SQLITE_IOERR_DELETE, [&] {
+      // The file is closed when it has lost its name: the account forgets it then (File::~File).
+      std::shared_ptr<OpenFile> file;
       {
         LockGuard lock(vfs->mutex_);
-        vfs->files_.erase(name);
+        if (const auto it = vfs->files_.find(name); it != vfs->files_.end()) {
+          file = std::move(it->second);
+          vfs->files_.erase(it);
+        }
       }
       CallMark mark(FileKind::kLog);
-      const NameLoss loss(name);
       if (::unlink(name) != 0 && errno != ENOENT) throw Error::Io("remove", name, errno);
-      loss.Done();
       if (sync_directory != 0) SyncDirectory(Directory(name));
     });
   }
