@@ -352,6 +352,8 @@ void ResultsDir::SetAside(const Cell& cell) const {
     place = fmt::format("{}/set_aside/{}.{}.json", path_, CellKey(cell), n);
   }
   RenameFile(CellFile(cell), place);
+  // The new name becomes durable before the old one is gone.
+  SyncParent(place);
   SyncParent(CellFile(cell));
 }
 

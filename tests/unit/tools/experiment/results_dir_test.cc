@@ -20,6 +20,7 @@
 #include "device/file/file.h"
 #include "device/os/dir_lock.h"
 #include "device/os/signal_guard.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
@@ -133,6 +134,20 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   dir_.reset();  // gives the lock back
   ResultsDir(path_ + "/o").Remove();
   EXPECT_TRUE(fs::is_empty(path_ + "/o")) << testing::PrintToString(Files());
+}
+
+// A rename changes two directories, and either of them may have lost it after a power cut.
+TEST_F(ResultsDirTest, AResultThatIsSetAsideHasADurableNameInBothFolders) {
+  Cell cell;
+  cell.name = "read again";
+  dir_->WriteCell(cell, kResults);
+  fs::create_directory(Place("set_aside"));
+  FailingDisk disk(path_);
+  disk.Fail({DiskCall::kSyncDirectory});  // fails none, and counts them
+  dir_->SetAside(cell);
+  EXPECT_EQ(disk.calls(), 2u);
+  EXPECT_FALSE(dir_->HasCell(cell));
+  EXPECT_TRUE(fs::exists(Place("set_aside/" + CellKey(cell) + ".1.json")));
 }
 
 TEST_F(ResultsDirTest, DatabasesThatNoProcessUsesHaveTheirRoom) {
