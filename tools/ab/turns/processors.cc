@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <set>
 #include <string>
+#include <system_error>
 
 namespace testbed {
 
@@ -27,14 +29,25 @@ void BindProcess(pid_t process, const std::vector<int>& processors) {
   for (const int processor : processors) {
     CPU_SET_S(static_cast<size_t>(processor), bytes, sets.data());
   }
-  std::error_code error;
-  std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", process), error);
-  for (const auto end = std::filesystem::directory_iterator(); !error && tasks != end;
-       tasks.increment(error)) {
-    const std::string name = tasks->path().filename();
-    int thread = 0;
-    std::from_chars(name.data(), name.data() + name.size(), thread);
-    if (thread > 0) ::sched_setaffinity(thread, bytes, sets.data());
+  // A thread that a listing has passed over was made meanwhile by one that was not bound yet. A
+  // thread that is bound makes bound ones, so that a few listings reach all of them. The limit is
+  // for a process that makes threads all the time.
+  constexpr int kMostListings = 100;
+  std::set<int> bound;
+  bool found_new = true;
+  for (int i = 0; i < kMostListings && found_new; ++i) {
+    found_new = false;
+    std::error_code error;
+    std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", process), error);
+    for (const auto end = std::filesystem::directory_iterator(); !error && tasks != end;
+         tasks.increment(error)) {
+      const std::string name = tasks->path().filename();
+      int thread = 0;
+      std::from_chars(name.data(), name.data() + name.size(), thread);
+      if (thread <= 0 || !bound.insert(thread).second) continue;
+      found_new = true;
+      ::sched_setaffinity(thread, bytes, sets.data());
+    }
   }
 }
 
