@@ -28,6 +28,14 @@ uint64_t DropAll(File* file) {
   return left;
 }
 
+// Where the call is not available, no pages are lost: the next sync writes them.
+void SyncRange(const File& file, uint64_t offset, uint64_t n, unsigned flags) {
+  const int done =
+      ::sync_file_range(file.fd(), static_cast<off_t>(offset), static_cast<off_t>(n), flags);
+  const int code = done == 0 ? 0 : errno;
+  if (code != 0 && !LacksRangeSync(code)) throw Error::Io("sync_file_range", file.path(), code);
+}
+
 }  // namespace
 
 void MakeDurable(const std::string& path, FileKind kind, IoMode mode) {
@@ -84,15 +92,12 @@ void WriteBack(const File& file, uint64_t offset, uint64_t n) {
     }
     return;
   }
-  if (::sync_file_range(file.fd(), static_cast<off_t>(offset), static_cast<off_t>(n), kAndWait) ==
-      0) {
-    return;
-  }
-  // Any other error, as from a file system that does not know the call, loses no pages: the next
-  // sync writes them.
-  if (errno == EIO || errno == ENOSPC || errno == EDQUOT) {
-    throw Error::Io("sync_file_range", file.path(), errno);
-  }
+  SyncRange(file, offset, n, kAndWait);
+}
+
+void StartWriteBack(const File& file, uint64_t offset, uint64_t n, bool after_earlier) {
+  SyncRange(file, offset, n,
+            SYNC_FILE_RANGE_WRITE | (after_earlier ? SYNC_FILE_RANGE_WAIT_BEFORE : 0u));
 }
 
 }  // namespace testbed

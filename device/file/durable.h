@@ -31,6 +31,11 @@ std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind);
 // Throws Error (kIo) when pages could not be written; File::Sync does not report that failure
 // again.
 void WriteBack(const File& file, uint64_t offset, uint64_t n);
+// Makes the system begin to write the dirty pages in a range of a buffered file back. With
+// `after_earlier` it first waits for the pages of the range that are being written already. Does
+// nothing where the system has no such call. The range is not durable, as with WriteBack; the next
+// sync makes it so. Throws Error (kIo) as WriteBack does.
+void StartWriteBack(const File& file, uint64_t offset, uint64_t n, bool after_earlier);
 
 // Writes the bytes [begin, end) of the file, as far as the file reaches, to it once more and syncs
 // them. Returns the number of bytes. Throws Error (kIo).

@@ -18,6 +18,7 @@
 #include "device/file/direct_io.h"
 #include "device/file/directory.h"
 #include "device/file/file_faults.h"
+#include "device/file/page_cache.h"
 #include "device/os/dir_lock.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
@@ -376,9 +377,7 @@ void File::CheckWriteBack() const {
   constexpr off_t kBeyond = off_t{1} << 62;
   const int fault =
       ::sync_file_range(fd_, kBeyond, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 ? 0 : errno;
-  if (fault == EIO || fault == ENOSPC || fault == EDQUOT) {
-    throw Error::Io("sync_file_range", path_, fault);
-  }
+  if (fault != 0 && !LacksRangeSync(fault)) throw Error::Io("sync_file_range", path_, fault);
 }
 
 void File::Prefetch(uint64_t offset, uint64_t n) {

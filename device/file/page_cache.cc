@@ -152,6 +152,11 @@ bool IsOnOverlay(int fd) {
   return ::fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
+// A sandbox may refuse the call (EPERM).
+bool LacksRangeSync(int code) {
+  return code == ENOSYS || code == EOPNOTSUPP || code == ESPIPE || code == EPERM;
+}
+
 bool IsInMemory(int fd) {
   struct statfs fs;
   return ::fstatfs(fd, &fs) == 0 && HasItsFilesInMemory(fs);

@@ -35,6 +35,10 @@ enum class ResidencySource : uint8_t { kBest, kMincore };
 // the file of the layer below: calls on the overlay's own pages, cachestat(2) and
 // sync_file_range(2), find none and succeed.
 bool IsOnOverlay(int fd);
+// Returns whether sync_file_range(2) gives this errno where there is no such call, or none for the
+// file. Any other errno may be that of a write-back that failed, which the kernel tells a
+// descriptor once; a device has more of them than EIO and ENOSPC (ENODATA, ETIMEDOUT, EREMOTEIO).
+bool LacksRangeSync(int code);
 
 // Returns whether the file is on a file system that has its files in memory alone (tmpfs, ramfs).
 // Kernels since 6.6 accept direct IO there, though there is no device.

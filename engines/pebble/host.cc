@@ -1,6 +1,5 @@
 #include "engines/pebble/host.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "device/error.h"
 #include "device/file/aligned_buffer.h"
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 
 namespace testbed::pebble {
 namespace {
@@ -212,10 +212,7 @@ struct HostCalls {
   static int StartWriteBack(void* opaque, uint64_t n) {
     return With(opaque, [&](HostFile& f) {
       if (f.file->options().mode == IoMode::kDirect) return;
-      constexpr unsigned kFlags = SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_BEFORE;
-      if (::sync_file_range(f.file->fd(), 0, static_cast<off_t>(n), kFlags) != 0) {
-        throw Error::Io("sync_file_range", f.file->path(), errno);
-      }
+      testbed::StartWriteBack(*f.file, 0, n, /*after_earlier=*/true);
     });
   }
 

@@ -14,6 +14,7 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/file/durable.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
 #include "engines/rocksdb/errors.h"
@@ -173,15 +174,8 @@ class WritableFile : public rocksdb::FSWritableFile {
                      IODebugContext* debug) override {
     // The call only starts write-back, so it is not counted as a sync. With strict_bytes_per_sync
     // it also waits for the write-back that earlier calls have started.
-    const unsigned flags =
-        SYNC_FILE_RANGE_WRITE | (strict_bytes_per_sync_ ? SYNC_FILE_RANGE_WAIT_BEFORE : 0u);
     if (strict_bytes_per_sync_) n += offset, offset = 0;
-    return Guarded([&] {
-      if (::sync_file_range(file_->fd(), static_cast<off_t>(offset), static_cast<off_t>(n),
-                            flags) != 0) {
-        throw Error::Io("sync_file_range", file_->path(), errno);
-      }
-    });
+    return Guarded([&] { StartWriteBack(*file_, offset, n, strict_bytes_per_sync_); });
   }
   IOStatus Allocate(uint64_t offset, uint64_t n, const IOOptions&, IODebugContext*) override {
     if (!allocate_) return IOStatus::OK();

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -50,6 +51,18 @@ class PageCacheTest : public testing::Test {
   }
   std::string directory_;
 };
+
+// A write-back that failed is told once. Whatever the device says, it must not pass for a call that
+// the system lacks.
+TEST(RangeSyncTest, AnErrorOfADeviceIsNoAbsentCall) {
+  for (const int code : {ENOSYS, EOPNOTSUPP, ENOTSUP, ESPIPE, EPERM}) {
+    EXPECT_TRUE(LacksRangeSync(code)) << code;
+  }
+  for (const int code : {EIO, ENOSPC, EDQUOT, ENODATA, ETIMEDOUT, EREMOTEIO, ENOLINK, EILSEQ,
+                         ENOMEM, EAGAIN, EROFS, ENXIO, EBADF, 0}) {
+    EXPECT_FALSE(LacksRangeSync(code)) << code;
+  }
+}
 
 TEST_F(PageCacheTest, DroppedPagesAreGoneAndReadOnesAreBack) {
   const std::string path = Make("f", 4 * kMiB, true);
