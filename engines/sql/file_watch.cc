@@ -70,6 +70,7 @@ void FileWatch::Follow() {
     for (ssize_t at = 0; at < size;) {
       const auto* const event = reinterpret_cast<const inotify_event*>(bytes + at);
       at += static_cast<ssize_t>(sizeof *event + event->len);
+      if ((event->mask & IN_Q_OVERFLOW) != 0) EnterDirectory("");  // the kernel dropped events
       const auto dir = watched_.find(event->wd);
       if (dir == watched_.end() || event->len == 0) continue;
       const std::string path = Joined(dir->second, event->name);

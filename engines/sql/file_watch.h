@@ -5,7 +5,8 @@
 //
 // The IO of a server's files does not go through device/file/file.h. A FileWatch enters all files
 // that exist when it begins, and then follows the directories by inotify on a thread of its own. A
-// new file is known within microseconds; its first blocks are written after that.
+// new file is known within microseconds; its first blocks are written after that. When a server
+// makes files faster than inotify can queue them, the FileWatch enters all files once more.
 #ifndef TESTBED_ENGINES_SQL_FILE_WATCH_H_
 #define TESTBED_ENGINES_SQL_FILE_WATCH_H_
 

@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "device/error.h"
 #include "engines/registry.h"
@@ -71,6 +75,42 @@ TEST(RefusedCallsTest, AWatchWhoseThreadIsNotMadeLeavesNoDescriptorOpen) {
     }
   });
   EXPECT_TRUE(said.starts_with("0 left: the system does not make a thread")) << said;
+  fs::remove_all(dir);
+}
+
+// The queue of inotify has room for a number of events; of those beyond it the kernel tells only
+// that there were some.
+TEST(FileWatchTest, FilesWhoseEventsTheKernelDroppedAreKnownToo) {
+  int room = 0;
+  std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> room;
+  if (room == 0 || room > 30000) GTEST_SKIP() << "a queue of " << room << " events";
+  const std::string dir = NewDirectory();
+  std::atomic<bool> stands{false}, goes_on{false}, known{false};
+  {
+    const FileWatch watch(dir, [&](const std::string& path) {
+      if (path == "first") {
+        stands.store(true);
+        stands.notify_all();
+        goes_on.wait(false);
+      }
+      if (path == "last") known.store(true);
+      return FileKind::kData;
+    });
+    std::ofstream(dir + "/first");
+    stands.wait(false);
+    int made = 0;
+    for (int i = 0; i < room + 100; ++i) {
+      made += ::link((dir + "/first").c_str(), (dir + "/" + std::to_string(i)).c_str()) == 0;
+    }
+    EXPECT_EQ(made, room + 100);
+    std::ofstream(dir + "/last");
+    goes_on.store(true);
+    goes_on.notify_all();
+    for (int tries = 0; !known.load() && tries < 6000; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_TRUE(known.load());
+  }
   fs::remove_all(dir);
 }
 
