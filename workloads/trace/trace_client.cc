@@ -103,6 +103,14 @@ void TraceClient::CloseCursor(uint32_t cursor) {
   ForgetCursor(cursor);
 }
 
+void TraceClient::EndCursor(uint32_t cursor) noexcept {
+  try {
+    recording_ ? CloseCursor(cursor) : ForgetCursor(cursor);
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
 void TraceClient::WriteSteps() {
   using enum TraceCallKind;
   Append(

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -57,6 +58,8 @@ class alignas(128) TraceClient {
     recording_ = true;
   }
   void End() {
+    if (failure_ != nullptr) [[unlikely]]
+      std::rethrow_exception(failure_);
     FlushSteps();
     Room(1);
     *at_++ = 0;
@@ -92,6 +95,9 @@ class alignas(128) TraceClient {
   // Says that the cursor was closed outside of an operation. Its number may be given to another
   // one.
   void ForgetCursor(uint32_t cursor) { free_cursors_.push_back(cursor); }
+  // Does what the destructor of a cursor has to tell: CloseCursor within an operation, ForgetCursor
+  // outside. The next End throws the error of it.
+  void EndCursor(uint32_t cursor) noexcept;
   void Seek(TraceCallKind kind, uint32_t cursor, std::string_view key) {
     Start(kind, kMostNumberBytes * 2 + key.size());
     at_ = PutNumber(at_, cursor);
@@ -209,6 +215,7 @@ class alignas(128) TraceClient {
   bool asked_ = true;
   uint32_t next_cursor_ = 0;
   std::vector<uint32_t> free_cursors_;
+  std::exception_ptr failure_;  // of EndCursor
   std::array<uint64_t, kTraceCalls> calls_{};
 };
 

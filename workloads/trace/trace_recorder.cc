@@ -19,8 +19,7 @@ class RecordingCursor : public Cursor {
   RecordingCursor(std::unique_ptr<Cursor> cursor, TableId table, TraceClient& trace)
       : cursor_(std::move(cursor)), table_(table), trace_(trace) {}
   ~RecordingCursor() override {
-    if (number_ == kNoCursor) return;
-    trace_.recording() ? trace_.CloseCursor(number_) : trace_.ForgetCursor(number_);
+    if (number_ != kNoCursor) trace_.EndCursor(number_);
   }
   void Expect(uint64_t rows) override { cursor_->Expect(rows); }
   bool Seek(std::string_view key) override {

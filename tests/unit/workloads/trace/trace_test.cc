@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "device/error.h"
 #include "device/file/file_faults.h"
 #include "engines/null/null_engine.h"
+#include "tests/unit/engines/failing_new.h"
 #include "tests/unit/workloads/lying_engine.h"
 #include "workloads/trace/trace_client.h"
 #include "workloads/trace/trace_file.h"
@@ -345,6 +347,22 @@ TEST_F(TraceTest, TheBuffersOfManyClientsAreSmaller) {
     EXPECT_EQ(file.facts().operations, 1000u);
     EXPECT_EQ(file.blocks().size() > 1, many) << file.blocks().size();
   }
+}
+
+// The destructor of a cursor records its end, and must not throw.
+TEST_F(TraceTest, ACursorWhoseEndCannotBeRecordedFailsItsOperation) {
+  LyingEngine engine;
+  TraceRecorder recorder(path_, engine, "w", {DefineOp("read", Ground::kForeground)});
+  const TableId table = recorder.engine().OpenTable("default");
+  recorder.MakeClients(1);
+  const std::unique_ptr<Session> session = recorder.Wrap(engine.NewSession(), 0);
+  recorder.client(0).Begin(0, 0);
+  std::unique_ptr<Cursor> cursor = session->NewCursor(table);
+  cursor->First();
+  FailingNew::Set(0);
+  cursor.reset();
+  EXPECT_TRUE(FailingNew::Clear());
+  EXPECT_THROW(recorder.client(0).End(), std::bad_alloc);
 }
 
 TEST_F(TraceTest, ARecordingWithoutOperationsLeavesTheTraceThatWasThere) {
