@@ -29,6 +29,18 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kAnswerPatience(60);  // for a server that has made its socket
 constexpr char kSocket[] = ".s.PGSQL.5432";
 
+// A HeldDescriptor closes its descriptor when it goes, also by an exception.
+struct HeldDescriptor {
+  explicit HeldDescriptor(int number) : fd(number) {}
+  ~HeldDescriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+  HeldDescriptor(const HeldDescriptor&) = delete;
+  HeldDescriptor& operator=(const HeldDescriptor&) = delete;
+
+  const int fd;
+};
+
 // Returns the name of the user that this process connects as.
 std::string NameOfUser() {
   const passwd* const user = ::getpwuid(::geteuid());
@@ -169,15 +181,17 @@ void PrivateServer::CopyTemplate(const std::string& templates) {
                   fs::path(settings_.programs).parent_path().filename().string(),
                   settings_.wal_segment_size >> 20, settings_.checksums ? "checksums" : "plain");
   fs::create_directories(templates);
-  const int lock = ::open((templates + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock < 0 || ::flock(lock, LOCK_EX) != 0) throw Error::Io("lock", templates, errno);
-  if (!fs::exists(made)) {
-    fs::remove_all(made + ".making");
-    fs::create_directories(made + ".making");
-    InitDb(made + ".making");
-    fs::rename(made + ".making", made);
+  {
+    const HeldDescriptor lock(
+        ::open((templates + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (lock.fd < 0 || ::flock(lock.fd, LOCK_EX) != 0) throw Error::Io("lock", templates, errno);
+    if (!fs::exists(made)) {
+      fs::remove_all(made + ".making");
+      fs::create_directories(made + ".making");
+      InitDb(made + ".making");
+      fs::rename(made + ".making", made);
+    }
   }
-  ::close(lock);
   fs::copy(made, cluster(), fs::copy_options::recursive);
   Own(cluster());
 }
@@ -188,12 +202,12 @@ void PrivateServer::MakeCluster() {
   if (error) throw Error::Io("create", cluster(), error.value());
   if (const char* templates = std::getenv("TESTBED_SERVER_TEMPLATES"))
     return CopyTemplate(templates);
+  // syncfs tells of the write-backs that have failed since its descriptor was opened.
+  const HeldDescriptor files(::open(cluster().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (files.fd < 0) throw Error::Io("open", cluster(), errno);
   InitDb(cluster());
   // This one sync replaces that of initdb, which takes a call for each of its thousand files.
-  const int fd = ::open(cluster().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && ::syncfs(fd) == 0;
-  if (fd >= 0) ::close(fd);
-  if (!synced) throw Error::Io("sync", cluster(), errno);
+  if (::syncfs(files.fd) != 0) throw Error::Io("sync", cluster(), errno);
 }
 
 void PrivateServer::LaunchAndWait(const ServerCommand& command) {
