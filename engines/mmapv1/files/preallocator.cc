@@ -77,6 +77,7 @@ void Preallocator::Take(const std::string& path, uint64_t bytes) {
   {
     UniqueLock lock(mutex_);
     path_.clear();  // the caller makes the file, which was not begun
+    changed_.notify_all();
     if (working_) waits_.fetch_add(1, std::memory_order_relaxed);
     changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return !working_; });
     if (failure_) throw Error(*failure_);
