@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -73,6 +74,31 @@ TEST_F(ReleaseRunTest, AReleaseRunsAsAnEngineAndTheResultsNameIt) {
   EXPECT_TRUE(std::any_of(run["phases"].begin(), run["phases"].end(), [](const json& phase) {
     return phase["name"] == "point-read" && phase["count"] == 500;
   }));
+}
+
+// A script stays while releases come and go. bash ends a word at an @, and replaces only what
+// follows it.
+TEST_F(ReleaseRunTest, ShellsCompleteTheReleasesThatAreInstalledAtThatTime) {
+  const std::string file = (directory_ / "bash").string();
+  std::ofstream(file) << Run("completion bash").out;
+  Install("btree", "9.9.0");
+  Install("btree", "/opt/my $(btree)");
+  EXPECT_EQ(With("completion releases").out, "btree@9.8.7\nbtree@9.9.0\n");
+  const std::string program = TestbedBinary();
+  const std::string bash =
+      "TESTBED_RELEASES=" + releases_.string() + " bash -c 'source " + file +
+      "; complete_words() { COMP_WORDS=(" + program +
+      " \"$@\"); COMP_CWORD=$#; _testbed; echo \"${COMPREPLY[@]}\"; }; "
+      "complete_words --engine btree@9; complete_words --engine btree @; "
+      "complete_words crashtest --engine btree @ 9.9; complete_words --engine btre'";
+  FILE* pipe = popen(bash.c_str(), "r");
+  std::string out(4096, 0);
+  out.resize(fread(out.data(), 1, out.size(), pipe));
+  pclose(pipe);
+  EXPECT_EQ(out,
+            "btree@9.8.7 btree@9.9.0\n9.8.7 9.9.0\n9.9.0\nbtree btree@9.8.7 btree@9.9.0\n");
+  EXPECT_THAT(Run("completion zsh").out, HasSubstr(" $(testbed completion releases 2>/dev/null)}"));
+  EXPECT_THAT(Run("completion fish").out, HasSubstr(" (testbed completion releases 2>/dev/null)'"));
 }
 
 // Wherever a release can be named, an installation of one's own can be, by its prefix.

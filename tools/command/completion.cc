@@ -13,6 +13,7 @@
 #include "tools/command/command_words.h"
 #include "tools/experiment/experiment.h"
 #include "tools/option_values.h"
+#include "tools/release/release.h"
 #include "tools/statistics/metrics.h"
 #include "workloads/registry.h"
 #include "workloads/workload.h"
@@ -29,6 +30,7 @@ struct Word {
 struct Values {
   std::vector<Word> words;
   bool files = false, directories = false;
+  bool releases = false;  // those that are installed, too, for which the shell asks (AskReleases)
   bool none() const { return words.empty() && !files && !directories; }
 };
 
@@ -55,6 +57,25 @@ std::vector<Word> EngineWords() {
   std::vector<Word> words;
   for (const EngineInfo& info : Engines()) words.push_back({info.name, info.summary});
   return words;
+}
+
+// Returns the names of the releases that are installed, one a line. The shells expand words that
+// they offer, so a path with other characters is left out.
+std::string ReleaseLines() {
+  static constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@/._+-";
+  std::string lines;
+  for (const EngineRelease& installed : InstalledReleases()) {
+    const std::string name = installed.engine + "@" + installed.release;
+    if (name.find_first_not_of(kPlain) == std::string::npos) lines += name + "\n";
+  }
+  return lines;
+}
+
+// Returns the command by which a script asks `program` for the lines above. Releases come and go
+// while the script stays, so it cannot have their names.
+std::string AskReleases(const std::string& program) {
+  return program + " completion releases 2>/dev/null";
 }
 
 std::vector<Word> ServerWords() {
@@ -90,7 +111,7 @@ std::vector<Word> MetricWords() {
 }
 
 Values ValuesOf(const std::string& option, const std::string& type) {
-  if (option == "engine") return {EngineWords()};
+  if (option == "engine") return {.words = EngineWords(), .releases = true};
   if (option == "server") return {ServerWords()};
   if (option == "workload") return {WorkloadWords()};
   if (option == "compression") return {CompressionWords()};
@@ -189,6 +210,7 @@ std::string BashValues(const Values& v) {
   std::string text;
   if (v.none()) text += " return";
   if (!v.words.empty()) text += " words=" + SingleQuoted(Joined(v.words));
+  if (v.releases) text += "' '$(" + AskReleases("\"${COMP_WORDS[0]}\"") + ")";
   if (v.files || v.directories) text += v.files ? " kind=-f" : " kind=-d";
   return text;
 }
@@ -282,6 +304,10 @@ std::string ZshValues(const Values& v, const std::string& name) {
   const bool both = v.files && !v.words.empty();
   const std::string words = Joined(v.words);
   const bool lists = words.find(',') == std::string::npos;
+  if (v.releases) {
+    return ":" + name + ":{_values -s , " + name + " " + words + " $(" + AskReleases("testbed") +
+           ")}";
+  }
   const std::string what = both            ? "{compadd -- " + words + "; _files}"
                            : v.files       ? "_files"
                            : v.directories ? "_files -/"
@@ -352,7 +378,8 @@ std::string FishLine(const std::string& condition, const Choice& option) {
                                  option.name.substr(2), SingleQuoted(option.meaning));
   if (option.takes_value) {
     const Values& v = option.values;
-    const std::string words = v.words.empty() ? "" : " -a " + SingleQuoted(Joined(v.words));
+    const std::string ask = v.releases ? " (" + AskReleases("testbed") + ")" : "";
+    const std::string words = v.words.empty() ? "" : " -a " + SingleQuoted(Joined(v.words) + ask);
     line += v.files         ? " -r -F" + words
             : v.directories ? " -x -a '(__fish_complete_directories)'"
                             : " -x" + words;
@@ -427,6 +454,7 @@ std::string Completion(const CLI::App& app, const std::string& shell) {
   if (shell == "bash") return Bash(app);
   if (shell == "zsh") return Zsh(app);
   if (shell == "fish") return Fish(app);
+  if (shell == "releases") return ReleaseLines();
   RefuseName("testbed completion", shell, {"bash", "zsh", "fish"});
 }
 

@@ -13,7 +13,9 @@ namespace testbed {
 
 // Returns a script for `shell` (bash, zsh or fish) that completes the options and subcommands of
 // `app`, the names of engines and workloads, and file names. `app` is the main command of the
-// program, with all subcommands added. Throws Error (kUsage) for another shell.
+// program, with all subcommands added. For the releases of engines the script asks the program each
+// time: with "releases" as `shell`, returns those that are installed, one a line. Throws Error
+// (kUsage) for another shell.
 std::string Completion(const CLI::App& app, const std::string& shell);
 
 // Returns the manual page of `app` as roff source, section 1.
