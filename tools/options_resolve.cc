@@ -68,6 +68,15 @@ void RunOptions::ResolveRelease() {
   release = itself ? "" : found.release;
 }
 
+std::string RunOptions::EngineWithRelease() const {
+  std::string named = release;
+  if (named.empty()) {
+    const std::optional<EngineRelease> own = OwnRelease();
+    if (own && own->engine == engine_name) named = own->release;
+  }
+  return named.empty() ? engine_name : engine_name + "@" + named;
+}
+
 // Splits a variant from the engine's name: --engine innodb:sql means --engine innodb with
 // --engine-option access=sql.
 void RunOptions::ResolveVariant() {

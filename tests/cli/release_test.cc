@@ -186,6 +186,15 @@ TEST_F(ReleaseRunTest, ACrashTestIsThatOfTheRelease) {
   const CommandResult result =
       With("crashtest --engine btree@9.8.7 --kills 1 --longest-ms 50 --writers 1 --quiet");
   EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("btree@9.8.7: 1 kill, "));
+}
+
+TEST_F(ReleaseRunTest, ARunThatIsWatchedNamesTheRelease) {
+  const CommandResult result =
+      With("--engine btree@9.8.7 --ram 64M --rows 2000 --threads 1 --operations 500 --account file "
+           "--live");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("btree@9.8.7, 1 thread point-read: "));
 }
 
 // Such a program would test the engine in the way of its own build.

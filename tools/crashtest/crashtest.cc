@@ -470,7 +470,7 @@ CrashtestResult Test::Run() {
     // The directory itself must survive the first power cut.
     scratch_->Sync();
   }
-  ProgressLine progress(placed.engine_name + " crashtest", placed.progress());
+  ProgressLine progress(placed.EngineWithRelease() + " crashtest", placed.progress());
   size_t failures = 0;
   const int rounds =
       options_.kills + options_.power_cuts + options_.disk_cuts + options_.disk_errors;

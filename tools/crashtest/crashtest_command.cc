@@ -33,7 +33,7 @@ int Crashtest(const CrashtestOptions& options) {
   const CrashtestResult result = RunCrashtest(options);
   fmt::print(
       "{}: {}, {}, {}; {} acknowledged, {} more found that were not acknowledged yet, {} read\n",
-      options.run.engine_name, Counted(result.kills, "kill"),
+      options.run.EngineWithRelease(), Counted(result.kills, "kill"),
       Counted(result.power_cuts, "power cut"), Counted(result.disk_cuts, "disk cut"),
       Counted(result.commits_acknowledged, "commit"), result.commits_found_unacknowledged,
       Counted(result.rows_read, "row"));

@@ -80,7 +80,7 @@ class SeriesMaker {
   // A cell of the results of a group, whatever metrics they have.
   struct Cell {
     size_t group;
-    std::string title;     // "btree point-read, 8 thr"
+    std::string title;     // "btree point-read, 8 thr", "rocksdb@10.4.2 point-read, 8 thr"
     std::string workload;  // engine, phase and kind of operation, without the number of clients
     std::string asked;     // engine, cell and settings that were asked for
     size_t newest = 0;     // number of the last result that has the cell
@@ -103,12 +103,16 @@ class SeriesMaker {
       const Group& of = groups_[group];
       // A title becomes a line in tables, plots and comments, and a document from elsewhere may
       // have line breaks in its names.
-      const auto engine = of.first->at("options").at("engine").get<std::string>();
-      const std::string title = OneLine(engine + " " + name);
+      const json& options = of.first->at("options");
+      const auto engine = options.at("engine").get<std::string>();
+      const auto release = options.value("release", std::string());
+      // Results of a later release go on with the workload of an earlier one.
+      const std::string measured = OneLine(engine + " " + name);
+      const std::string named = release.empty() ? engine : engine + "@" + release;
       cells_.push_back({.group = group,
-                        .title = title,
-                        .workload = title.substr(0, title.rfind(", ")),
-                        .asked = fmt::format("{} {}", title, of.asked)});
+                        .title = OneLine(named + " " + name),
+                        .workload = measured.substr(0, measured.rfind(", ")),
+                        .asked = fmt::format("{} {}", measured, of.asked)});
     }
     return at->second;
   }

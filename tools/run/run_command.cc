@@ -201,7 +201,7 @@ class Runs {
     plan.phases = std::move(phases);
     plan.threads = threads;
     plan.repeat = repeat;
-    plan.label = options_.engine_name + ", " + Counted(threads, "thread");
+    plan.label = options_.EngineWithRelease() + ", " + Counted(threads, "thread");
     plan.engine_dir = dir_.engine_path();
     plan.exclusive_device = surroundings_.exclusive_device();
     // Pages cached before the run are charged to no budget, so the run would get them for free.
@@ -277,7 +277,7 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   RunPlan plan;
   plan.phases = options.workloads;
   plan.threads = options.threads[0];
-  plan.label = fmt::format("{}, rehearsal with {:.1f} %", options.engine_name, cache_pct);
+  plan.label = fmt::format("{}, rehearsal with {:.1f} %", options.EngineWithRelease(), cache_pct);
   plan.exclusive_device = surroundings.exclusive_device();
   if (!options.reuse) dir->Prepare();
   plan.engine_dir = dir->engine_path();

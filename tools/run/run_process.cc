@@ -191,7 +191,7 @@ class RunProcess::Lines {
         std::function<void()> loaded)
       : progress_(plan.label, options.progress()),
         live_(live),
-        name_({plan.label, options.engine_name, plan.threads}),
+        name_({plan.label, options.EngineWithRelease(), plan.threads}),
         document_({{"threads", plan.threads}, {"repeat", plan.repeat}}),
         loaded_(std::move(loaded)) {}
 

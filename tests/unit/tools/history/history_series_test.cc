@@ -50,6 +50,15 @@ TEST(HistorySeriesTest, ATitleIsOneLine) {
   EXPECT_EQ(SeriesOf({entry}, {"rate"}).at(0).title, "b tree point-read, 1 thr");
 }
 
+TEST(HistorySeriesTest, ATitleNamesTheReleaseOfTheEngine) {
+  HistoryEntry first = Entry(0, {100}), second = Entry(1, {100});
+  second.document["options"]["release"] = "9.8.7";
+  const std::vector<HistorySeries> series = SeriesOf({first, second}, {"rate"});
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_EQ(series[0].title, "btree point-read, 1 thr");
+  EXPECT_EQ(series[1].title, "btree@9.8.7 point-read, 1 thr (settings 2)");
+}
+
 TEST(HistorySeriesTest, ARunWhoseSettingsWereRefusedIsOfAnotherSeries) {
   std::vector<HistoryEntry> entries;
   for (int night = 0; night < 4; ++night) entries.push_back(Entry(night, {100}));
