@@ -44,10 +44,9 @@ TEST(ReadTraceTest, TheEndOfARecordingTakesNoMemory) {
   EXPECT_LT(MostResidentBytes() - before, kReads * sizeof(ReadTrace::Read) / 4);
 }
 
-// An engine's own threads read on behind a phase. Such a read was written to the memory of a
-// recording that had ended.
+// An engine's own threads read on behind a phase. A recording that has ended does not change.
 TEST(ReadTraceTest, ThreadsMayReadWhileARecordingEnds) {
-  constexpr size_t kRecordings = 3000, kMost = 1 << 16;
+  constexpr size_t kRecordings = 1000, kMost = 1 << 16;
   std::atomic<bool> ended{false};
   std::thread background([&ended] {
     for (uint64_t i = 1; !ended.load(std::memory_order_relaxed); ++i) {

@@ -9,7 +9,7 @@
 namespace testbed {
 namespace {
 
-// All clients committed in each round, so no test saw a commit that shares its sync with none.
+// An engine that syncs only for groups of commits loses those of a client that is alone.
 TEST(CrashKindTest, InEveryEighthRoundOneClientIsAlone) {
   CrashtestOptions options;
   options.writers = 3;

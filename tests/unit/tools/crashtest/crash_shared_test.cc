@@ -13,7 +13,7 @@ namespace {
 TEST(CrashSharedTest, AFailureThatIsSeenHasItsWholeSentence) {
   CrashShared* const shared = CrashShared::New();
   const std::string sentence(CrashShared::kMessage - 1, 'x');
-  constexpr int kRounds = 2000;
+  constexpr int kRounds = 300;
   int cut = 0;
   for (int i = 0; i < kRounds; ++i) {
     shared->StartRound();

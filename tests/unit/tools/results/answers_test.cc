@@ -130,6 +130,17 @@ TEST_F(BenchmarkTest, RequestsAreDividedByAllOperationsThatCausedThem) {
   EXPECT_EQ(read["kernel_reads_per_op"], 0.4);
 }
 
+TEST_F(BenchmarkTest, FiguresOfAPhaseAreDividedByOperationsWithoutAnAnswerToo) {
+  json document = SmallDocument();
+  document["runs"][0]["phases"][2]["unanswered"] =
+      json::array({{{"name", "point-read"}, {"count", 25}}});
+  Add(document);
+  const json read = Export()["benchmarks"][1];
+  EXPECT_EQ(read["iterations"], 60);
+  EXPECT_EQ(read["cpu_time"], 6000.0);  // 0.75 s for 125 operations
+  EXPECT_EQ(read["device_reads_per_op"], 0.4);
+}
+
 TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
   Add(SmallDocument());
   json again = SmallDocument();

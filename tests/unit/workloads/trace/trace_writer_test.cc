@@ -103,7 +103,7 @@ TEST_F(TraceWriterTest, TwoWritersDoNotShareAFile) {
 // without its lock: a third run would take the file for one that a killed process left.
 TEST_F(TraceWriterTest, AWriterHasItsLockWhoeverLooks) {
   const std::string path = dir_ + "/a.trace";
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 100; ++i) {
     std::atomic<bool> looks{false}, made{false};
     std::thread other([&] {
       while (!made.load()) {
