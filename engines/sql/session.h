@@ -13,8 +13,7 @@
 // Where the store goes on at other addresses (SqlLimits::goes_on), a call that loses the connection
 // connects to the next address and throws LostAnswer; the call is not repeated there. An open
 // transaction is over then, and cursors have to be positioned again. When no address accepts a
-// connection, the call throws the error of the first one, and each later call connects before it
-// does anything else.
+// connection, the call throws the error of the first one, and the next read or write connects.
 #ifndef TESTBED_ENGINES_SQL_SESSION_H_
 #define TESTBED_ENGINES_SQL_SESSION_H_
 
