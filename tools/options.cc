@@ -399,11 +399,8 @@ void AddOutputOptions(CLI::App& app, RunOptions& o) {
                 "Write a row for each second of each phase to a file");
   Add(app, "--label", "TEXT", "A name for these runs, kept in their results",
       [&o](auto& option, auto& text) {
-        constexpr size_t kMost = 200;
-        if (text.empty()) RefuseValue(option, text, "1 to 200 bytes");
-        if (text.size() > kMost) {
-          RefuseValue(option, fmt::format("of {} bytes", text.size()), "1 to 200 bytes");
-        }
+        const auto given = text.empty() ? text : fmt::format("of {} bytes", text.size());
+        if (text.empty() || text.size() > 200) RefuseValue(option, given, "1 to 200 bytes");
         o.label = text;
       });
   app.add_flag("--wide", o.wide, "Print all columns of the tables, however wide");

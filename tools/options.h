@@ -124,8 +124,7 @@ struct RunOptions {
   // Returns the bytes that the engine's cache has of this share of ram_bytes, in percent.
   uint64_t CacheBytesOf(double pct) const;
 
-  // Returns the engine with its release, if it has one, as --engine takes them: rocksdb@10.4.2. In
-  // the program of a release, that is the release of its engine.
+  // Returns the engine as --engine takes it, with its release if that is known: rocksdb@10.4.2.
   std::string EngineWithRelease() const;
 
   // Returns "options" of a results document (docs/results.md). Resolve has been called.

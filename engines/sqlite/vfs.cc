@@ -321,13 +321,10 @@ struct VfsCalls {
     Vfs* vfs = Owner(c);
     return Guarded(SQLITE_IOERR_DELETE, [&] {
       // The file is closed when it has lost its name: the account forgets it then (File::~File).
-      std::shared_ptr<OpenFile> file;
+      decltype(vfs->files_)::node_type file;
       {
         LockGuard lock(vfs->mutex_);
-        if (const auto it = vfs->files_.find(name); it != vfs->files_.end()) {
-          file = std::move(it->second);
-          vfs->files_.erase(it);
-        }
+        file = vfs->files_.extract(name);
       }
       CallMark mark(FileKind::kLog);
       if (::unlink(name) != 0 && errno != ENOENT) throw Error::Io("remove", name, errno);
@@ -343,8 +340,7 @@ struct VfsCalls {
         return;
       }
       const bool there = ::stat(name, &st) == 0;
-      // A journal that cannot be examined must not pass for absent, because the database may be
-      // torn and need it.
+      // A journal that cannot be examined must not pass for absent: the database may be torn.
       if (!there && errno != ENOENT && errno != ENOTDIR) throw Error::Io("stat", name, errno);
       *yes = there && (!S_ISREG(st.st_mode) || st.st_size > 0);
     });

@@ -112,8 +112,7 @@ class Vfs {
   Written written() const;
   // Returns the Error of the last callback that failed on this thread, and forgets the error.
   static std::optional<Error> TakeError();
-  // Forgets the Error that TakeError would return. It is called before each call of SQLite.
-  // Otherwise an old Error that SQLite has not reported would pass for the cause of a new failure.
+  // Forgets that Error before each call of SQLite: it would pass for the cause of the next failure.
   static void ForgetError() noexcept;
 
  private:
