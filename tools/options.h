@@ -105,9 +105,7 @@ struct RunOptions {
   LiveOptions live;
   TaskOptions tasks;  // options of a run whose clients are several processes
 
-  ProgressOptions progress() const {
-    return {.quiet = quiet || live.live, .line_seconds = live.report_interval};
-  }
+  ProgressOptions progress() const { return live.Progress(quiet); }
 
   // Return what --workload gives to the n-th workload that does not load. When it gives nothing,
   // OwnSeconds and OwnRate are 0, OwnCurve is "" and OwnPopular is 1.

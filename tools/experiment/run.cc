@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -18,6 +19,7 @@
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/cluster/part.h"
+#include "tools/experiment/sweep/time_left.h"
 #include "tools/output/progress.h"
 #include "tools/run/run_command.h"
 #include "tools/trace/workload_list.h"
@@ -32,7 +34,11 @@ class ExperimentRun {
   ExperimentRun(const std::vector<Cell>& cells, const ResultsDir& results,
                 const ExperimentRunOptions& options)
       : cells_(cells), results_(results), options_(options) {
-    for (const Cell& cell : cells_) left_ += cell.runs() && !results_.HasCell(cell);
+    for (const Cell& cell : cells_) {
+      if (!cell.runs() || results_.HasCell(cell)) continue;
+      ++left_;
+      time_left_.Add(cell.name);
+    }
     wanted_ = left_;
     home_ = options_.databases.empty() ? results_.path() : options_.databases;
     if (left_ != 0 && !options_.databases.empty()) MakeDirectories(home_);
@@ -73,7 +79,7 @@ class ExperimentRun {
       progress_.Say(text);
     }
   }
-  std::string TimeLeft() const;
+  void Begin(const Cell& cell, int rounds);
 
   const std::vector<Cell>& cells_;
   const ResultsDir& results_;
@@ -85,8 +91,9 @@ class ExperimentRun {
   std::string base_;           // directory that databases are made in
   std::string loaded_;         // key of the load that was finished or found last
   size_t left_ = 0, wanted_ = 0;
+  TimeLeft time_left_;
+  std::string place_;  // of the cell that runs, such as "[9/27, 0:31:00 left] "
   ProgressLine progress_{"experiment", {options_.quiet, options_.line_seconds}};
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 // Returns the keys of the loads that this process still needs.
@@ -174,6 +181,7 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   run.rehearsals_dir = results_.path() + "/rehearsals";
   run.quiet = options_.quiet;
   if (options_.line_seconds > 0) run.live.report_interval = options_.line_seconds;
+  run.live.line_prefix = place_;
   // Experiments that an earlier version began may have --repeat. A round has one load, so that it
   // made as many runs on that load.
   run.repeat_runs *= run.repeat;
@@ -337,13 +345,16 @@ bool ExperimentRun::LastOfLoad(size_t i) const {
       });
 }
 
-std::string ExperimentRun::TimeLeft() const {
-  const size_t done = wanted_ - left_;
-  if (done == 0) return "";
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-  const auto seconds = static_cast<uint64_t>(passed.count() / static_cast<double>(done) *
-                                             static_cast<double>(left_));
-  return fmt::format(", {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+// Names the cell that begins, with its place among those that are to run.
+void ExperimentRun::Begin(const Cell& cell, int rounds) {
+  std::string time;
+  if (const std::optional<double> left = time_left_.Seconds()) {
+    const auto seconds = static_cast<uint64_t>(*left);
+    time = fmt::format(", {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
+  }
+  place_ = fmt::format("[{}/{}{}] ", wanted_ - left_ + 1, wanted_, time);
+  Say(fmt::format("{}{}{}", place_, rounds > 1 ? fmt::format("round {}: ", cell.round) : "",
+                  cell.name));
 }
 
 // Runs one cell. Sets the key of its load to that of the load that it gets (KeyOfLoad), and then
@@ -378,8 +389,8 @@ bool ExperimentRun::Execute() {
   for (size_t i = 0; i < cells_.size() && !StopRequested(); ++i) {
     if (!cells_[i].runs() || results_.HasCell(cells_[i])) continue;
     Cell cell = cells_[i];
-    Say(fmt::format("[{}/{}{}] {}{}", wanted_ - left_ + 1, wanted_, TimeLeft(),
-                    rounds > 1 ? fmt::format("round {}: ", cell.round) : "", cell.name));
+    Begin(cell, rounds);
+    const auto start = std::chrono::steady_clock::now();
     std::string dir;
     bool done = false;
     try {
@@ -392,6 +403,8 @@ bool ExperimentRun::Execute() {
     }
     all = all && done;
     --left_;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    time_left_.Ended(cells_[i].name, passed.count());
     if (options_.keep_databases || dir.empty()) continue;
     if (cell.load_key.empty() || cell.copies_load) RemoveDatabaseDirectory(dir);
     if (cell.load_key.empty()) continue;

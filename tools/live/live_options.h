@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "tools/output/progress_options.h"
+
 namespace CLI {
 class App;
 }
@@ -27,6 +29,12 @@ struct LiveOptions {
   std::optional<ListenAddress> metrics;
   // Returns whether the run must report each second while it lasts.
   bool any() const { return live || metrics.has_value(); }
+
+  std::string line_prefix;  // begins each printed line of progress: which cell of a plan it is
+  // Returns how progress is shown: not at all beside a live view.
+  ProgressOptions Progress(bool quiet) const {
+    return {.quiet = quiet || live, .line_seconds = report_interval, .before = line_prefix};
+  }
 };
 
 // Adds the options to `app`. Parsing stores the values in `options`, which must outlive `app`.

@@ -52,8 +52,11 @@ double LineSeconds(const ProgressOptions& options) {
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::string what, ProgressOptions options)
-    : what_(std::move(what)), on_(!options.quiet), line_seconds_(LineSeconds(options)) {
+ProgressLine::ProgressLine(std::string what, const ProgressOptions& options)
+    : what_(std::move(what)),
+      before_(options.before),
+      on_(!options.quiet),
+      line_seconds_(LineSeconds(options)) {
   LastLine();
 }
 
@@ -74,7 +77,7 @@ bool ProgressLine::Due(double grace_seconds) const {
 
 void ProgressLine::PrintLine(const std::string& text) {
   LastLine() = Now();
-  fmt::print(stderr, "{}\n", OneLine(fmt::format("{}: {}", what_, text)));
+  fmt::print(stderr, "{}\n", OneLine(fmt::format("{}{}: {}", before_, what_, text)));
 }
 
 void ProgressLine::Say(const std::string& text) {

@@ -18,7 +18,7 @@ namespace testbed {
 class ProgressLine {
  public:
   // The line begins with `what`.
-  ProgressLine(std::string what, ProgressOptions options);
+  ProgressLine(std::string what, const ProgressOptions& options);
   ~ProgressLine() { Clear(); }
   // Shows the time, the rate and, when it is known, the part that is done.
   void Show(const PhaseOptions::Progress& progress);
@@ -34,7 +34,7 @@ class ProgressLine {
   bool Due(double grace_seconds) const;
   void PrintLine(const std::string& text);
 
-  const std::string what_;
+  const std::string what_, before_;
   const bool on_;
   const double line_seconds_;  // seconds between lines; 0: one line is rewritten
   bool shown_ = false;

@@ -50,5 +50,12 @@ TEST(ProgressLineTest, ALineOfALogIsOne) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "check two lines: half [2J\n");
 }
 
+// A log has a line a minute, whichever cell of an experiment is running then.
+TEST(ProgressLineTest, ALineOfALogBeginsWithThePlaceInThePlan) {
+  testing::internal::CaptureStderr();
+  ProgressLine("btree", {.quiet = false, .line_seconds = 1e-6, .before = "[9/27] "}).Say("half");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "[9/27] btree: half\n");
+}
+
 }  // namespace
 }  // namespace testbed
