@@ -12,37 +12,22 @@
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/expression.h"
 #include "tools/experiment/plan/cell_engine.h"
+#include "tools/experiment/toml/toml_reader.h"
 #include "tools/experiment/verdict/again.h"
 #include "tools/option_check.h"
 
 namespace testbed {
 namespace {
 
-class Parser {
+class Parser : TomlReader {
  public:
-  Parser(const std::string& text, const std::string& origin) : origin_(origin) {
+  Parser(const std::string& text, const std::string& origin) : TomlReader(text, origin) {
     e_.text = text;
-    try {
-      root_ = toml::parse(text, origin);
-    } catch (const toml::parse_error& error) {
-      throw Error(Error::kUsage,
-                  fmt::format("{}:{}: {}", origin, error.source().begin.line, error.description()));
-    }
   }
 
   Experiment Parse(bool is_new);
 
  private:
-  [[noreturn]] void Refuse(const toml::node& at, const std::string& why) const {
-    throw Error(Error::kUsage, fmt::format("{}:{}: {}", origin_, at.source().begin.line, why));
-  }
-  void CheckKeys(const toml::table& table, const std::set<std::string>& known) const;
-  const toml::table& AsTable(const toml::node& node, const std::string& what) const;
-  std::string AsText(const toml::node& node) const;
-  std::vector<std::string> AsTexts(const toml::node& node) const;
-  std::string Text(const toml::table& table, const char* key) const;
-  std::vector<std::string> Texts(const toml::table& table, const char* key) const;
-  std::string Needed(const toml::table& table, const char* key) const;
   OptionMap Options(const toml::node* node, bool of_engine = false) const;
   void CheckOption(const toml::node& at, const std::string& name, const std::string& value) const;
   Where ParseWhere(const toml::table& table) const;
@@ -83,8 +68,6 @@ class Parser {
   void CheckEngines() const;
   void CheckReferences() const;
 
-  const std::string origin_;
-  toml::table root_;
   bool is_new_ = true;  // the text is to be run; false: it is the text of kept results
   Experiment e_;
   std::map<std::string, toml::source_index> lines_;  // lines of tables, findings, scales and so on
@@ -93,50 +76,6 @@ class Parser {
 std::string Parser::PlaceOf(const std::string& part) const {
   const auto line = lines_.find(part);
   return line == lines_.end() ? origin_ : fmt::format("{}:{}", origin_, line->second);
-}
-
-void Parser::CheckKeys(const toml::table& table, const std::set<std::string>& known) const {
-  for (const auto& [key, node] : table) {
-    if (known.contains(std::string(key.str()))) continue;
-    Refuse(node,
-           fmt::format("{} is not known here; there are {}", key.str(), fmt::join(known, ", ")));
-  }
-}
-
-const toml::table& Parser::AsTable(const toml::node& node, const std::string& what) const {
-  if (!node.is_table()) Refuse(node, what + " must be a table");
-  return *node.as_table();
-}
-
-std::string Parser::AsText(const toml::node& node) const {
-  if (const auto* s = node.as_string()) return s->get();
-  if (const auto* i = node.as_integer()) return std::to_string(i->get());
-  if (const auto* d = node.as_floating_point()) return fmt::format("{}", d->get());
-  if (const auto* b = node.as_boolean()) return b->get() ? "true" : "false";
-  Refuse(node, "a text, a number or true or false is wanted");
-}
-
-std::vector<std::string> Parser::AsTexts(const toml::node& node) const {
-  if (!node.is_array()) return {AsText(node)};
-  std::vector<std::string> all;
-  for (const toml::node& item : *node.as_array()) all.push_back(AsText(item));
-  return all;
-}
-
-std::string Parser::Text(const toml::table& table, const char* key) const {
-  const toml::node* node = table.get(key);
-  return node == nullptr ? "" : AsText(*node);
-}
-
-std::vector<std::string> Parser::Texts(const toml::table& table, const char* key) const {
-  const toml::node* node = table.get(key);
-  return node == nullptr ? std::vector<std::string>{} : AsTexts(*node);
-}
-
-std::string Parser::Needed(const toml::table& table, const char* key) const {
-  const toml::node* node = table.get(key);
-  if (node == nullptr) Refuse(table, std::string(key) + " is missing");
-  return AsText(*node);
 }
 
 // Returns the options of a table; that of an engine (`of_engine`) alone may have a table "load".
