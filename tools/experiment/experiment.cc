@@ -30,6 +30,29 @@ const ExperimentMetric* Experiment::FindMetric(const std::string& metric) const 
   return nullptr;
 }
 
+std::vector<MetricSeries> MetricSeriesOf(const Experiment& experiment) {
+  constexpr size_t kLeastNumbers = 3, kMostDigits = 9;
+  std::vector<MetricSeries> all;
+  for (size_t i = 0; i < experiment.metrics.size(); ++i) {
+    const ExperimentMetric& metric = experiment.metrics[i];
+    const std::string& name = metric.name;
+    const size_t bar = name.rfind('_'), digits = name.find_last_not_of("0123456789") + 1;
+    if (bar == std::string::npos || bar == 0 || digits <= bar) continue;
+    if (digits == name.size() || name.size() - digits > kMostDigits) continue;
+    const std::string letters = name.substr(bar + 1, digits - bar - 1);
+    if (!experiment.series.contains(letters)) continue;
+    const std::string stem = name.substr(0, letters.empty() ? bar : digits);
+    auto series = std::find_if(all.begin(), all.end(), [&](const MetricSeries& one) {
+      const ExperimentMetric& first = experiment.metrics[one.places.begin()->second];
+      return one.stem == stem && one.letters == letters && first.unit == metric.unit;
+    });
+    if (series == all.end()) series = all.insert(all.end(), MetricSeries{stem, letters, {}});
+    series->places.emplace(static_cast<unsigned>(std::stoul(name.substr(digits))), i);
+  }
+  std::erase_if(all, [](const MetricSeries& one) { return one.places.size() < kLeastNumbers; });
+  return all;
+}
+
 Experiment LoadExperiment(const std::string& name) {
   if (name.ends_with(".toml")) {
     InputFile file({.path = name,

@@ -13,6 +13,7 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_EXPERIMENT_H_
 #define TESTBED_TOOLS_EXPERIMENT_EXPERIMENT_H_
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -55,6 +56,14 @@ struct ExperimentScale {
 struct ExperimentMetric {
   std::string name, expression, unit, about;
   std::string grain;  // expression: the error that no number of rounds removes; may be empty
+};
+
+// Metrics of one stem and unit, each with a number at the end of its name: rows_1, rows_2 and
+// rows_5. Together they are the course of a figure over that number.
+struct MetricSeries {
+  std::string stem;                   // "rows"; "qps_qr" of qps_qr100, which has letters between
+  std::string letters;                // between the last _ and the number: "qr"; often empty
+  std::map<unsigned, size_t> places;  // of the metrics among all metrics, by number
 };
 
 // The label that stands for the value before in TableSpec::relative_label.
@@ -131,6 +140,7 @@ struct Experiment {
   std::map<std::string, ExperimentScale> scales;
   std::vector<Skip> skips;
   std::vector<ExperimentMetric> metrics;
+  std::map<std::string, std::string> series = {{"", "number"}};  // names of numbers, by letters
   std::vector<TableSpec> tables;
   std::vector<Finding> findings;
   std::vector<Again> again;
@@ -139,6 +149,10 @@ struct Experiment {
   const Axis* FindAxis(const std::string& axis) const;
   const ExperimentMetric* FindMetric(const std::string& metric) const;
 };
+
+// Returns the series among the metrics, in the order of their first metrics: those with three
+// numbers and more, behind letters that Experiment::series has.
+std::vector<MetricSeries> MetricSeriesOf(const Experiment& experiment);
 
 // Returns the texts of the shipped experiments by name (tools/experiments/*.toml, built into the
 // program).

@@ -53,6 +53,8 @@ class Parser : TomlReader {
 
   void ParseEngineOptions();
   void ParseMetrics();
+  void NameSeries(const std::string& letters, const toml::node& at);
+  void ParseSeries();
   void ParseAxis(const toml::table& table);
   void ParseScale(const std::string& name, const toml::table& table);
   void ParseRelativeTo(const toml::node& node, TableSpec* spec) const;
@@ -483,10 +485,49 @@ void Parser::ParseMetrics() {
   }
 }
 
+// Names the numbers at the ends of metrics that have these letters before them.
+void Parser::NameSeries(const std::string& letters, const toml::node& at) {
+  constexpr size_t kMostBytes = 40;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  const std::string name = at.is_string() ? AsText(at) : "";
+  if (name.empty() || name.size() > kMostBytes ||
+      std::any_of(name.begin(), name.end(), is_control)) {
+    Refuse(at, fmt::format("series takes a name of at most {} bytes, such as \"round\", or a table "
+                           "of names by the letters before a number, as in {{ qr = \"rate\" }}",
+                           kMostBytes));
+  }
+  if (!std::all_of(letters.begin(), letters.end(), is_letter)) {
+    Refuse(at, fmt::format("series has the key {}, and its keys are letters alone", letters));
+  }
+  e_.series[letters] = name;
+  if (!is_new_) return;
+  const std::vector<MetricSeries> all = MetricSeriesOf(e_);
+  if (std::none_of(all.begin(), all.end(),
+                   [&](const MetricSeries& one) { return one.letters == letters; })) {
+    Refuse(at, fmt::format("series names the number {}, but no three metrics of one stem and unit "
+                           "end in _{} and a number",
+                           name, letters));
+  }
+}
+
+void Parser::ParseSeries() {
+  const toml::node* node = root_.get("series");
+  if (node == nullptr) return;
+  if (!node->is_table()) {
+    NameSeries("", *node);
+    return;
+  }
+  for (const auto& [letters, name] : *node->as_table()) {
+    NameSeries(std::string(letters.str()), name);
+  }
+}
+
 Experiment Parser::Parse(bool is_new) {
   is_new_ = is_new;
-  CheckKeys(root_, {"name", "title", "about", "source", "in-order", "copy-loads", "options", "load",
-                    "engine", "scale", "axis", "skip", "metrics", "table", "finding", "again"});
+  CheckKeys(root_, {"name", "title", "about", "source", "in-order", "copy-loads", "series",
+                    "options", "load", "engine", "scale", "axis", "skip", "metrics", "table",
+                    "finding", "again"});
   e_.name = Needed(root_, "name");
   e_.title = Needed(root_, "title");
   e_.about = Text(root_, "about");
@@ -521,6 +562,7 @@ Experiment Parser::Parse(bool is_new) {
     e_.skips.push_back({ParseWhere(t), Texts(t, "scale"), Needed(t, "why")});
   });
   ParseMetrics();
+  ParseSeries();
   ForEachTable("table", [&](const toml::table& t) { ParseTable(t); });
   ForEachTable("finding", [&](const toml::table& t) { ParseFinding(t); });
   ForEachTable("again", [&](const toml::table& t) { ParseAgain(t); });

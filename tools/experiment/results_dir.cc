@@ -178,12 +178,15 @@ void ResultsDir::LockShared() {
 }
 
 // Returns whether the texts are of one experiment. Their numbers of rounds may differ: rounds may
-// be added later, and the header has their number.
+// be added later, and the header has their number. So may the names of its series, which are those
+// of axes of plots and no part of what was measured.
 bool AreOneExperiment(const json& text, const json& other) {
   static const std::regex* const kRounds = new std::regex("(^|\n)rounds = [0-9]+(?=\n|$)");
+  static const std::regex* const kSeries = new std::regex("\nseries = [^\n]*");
   if (text == other || !text.is_string() || !other.is_string()) return text == other;
   const auto without = [](const json& one) {
-    return std::regex_replace(one.get<std::string>(), *kRounds, "$1");
+    const std::string text_without = std::regex_replace(one.get<std::string>(), *kSeries, "");
+    return std::regex_replace(text_without, *kRounds, "$1");
   };
   return without(text) == without(other);
 }

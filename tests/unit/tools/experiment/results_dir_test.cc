@@ -379,5 +379,16 @@ TEST_F(ResultsDirTest, ADamagedRehearsalIsNoneAndAnotherFileInItsPlaceIsRefused)
   }
 }
 
+// A name of an axis of plots is nothing that a cell was measured with.
+TEST_F(ResultsDirTest, TheNumbersOfSeriesMayBeNamedLater) {
+  Experiment named = Small();
+  named.text.insert(named.text.find("title = "), "series = \"round\"\n");
+  ASSERT_NE(named.text, Small().text);
+  EXPECT_EQ(ErrorOf([&] { dir_->Create(named, {"full", {}, {}, {}}); }), "no error");
+  named.text.insert(named.text.find("title = "), "about = \"other cells\"\n");
+  EXPECT_THAT(ErrorOf([&] { dir_->Create(named, {"full", {}, {}, {}}); }),
+              HasSubstr("another experiment"));
+}
+
 }  // namespace
 }  // namespace testbed
