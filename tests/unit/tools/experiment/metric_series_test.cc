@@ -97,5 +97,22 @@ TEST(MetricSeriesTest, ANameThatCannotBeIsRefused) {
       << "of kept results";
 }
 
+TEST(MetricSeriesTest, ShippedExperimentsNameTheirNumbers) {
+  const auto over = [](const std::string& name) {
+    // Its text is parsed as that of a new one, which refuses a name that nothing has.
+    const Experiment e = ParseExperiment(LoadExperiment(name).text, name, true);
+    std::vector<std::string> all;
+    for (const MetricSeries& series : MetricSeriesOf(e)) {
+      all.push_back(series.stem + "/" + e.series.at(series.letters));
+    }
+    return all;
+  };
+  EXPECT_THAT(over("concurrent-inserts"), testing::Contains("rows/round"));
+  EXPECT_THAT(over("insert-benchmark"),
+              testing::IsSupersetOf({"qps_qr/inserts a second and client",
+                                     "qps_qp/inserts a second and client"}));
+  EXPECT_THAT(over("cache-split"), testing::Contains("predicted/share"));
+}
+
 }  // namespace
 }  // namespace testbed
