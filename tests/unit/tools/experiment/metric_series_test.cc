@@ -112,6 +112,7 @@ TEST(MetricSeriesTest, ShippedExperimentsNameTheirNumbers) {
               testing::IsSupersetOf({"qps_qr/inserts a second and client",
                                      "qps_qp/inserts a second and client"}));
   EXPECT_THAT(over("cache-split"), testing::Contains("predicted/share"));
+  EXPECT_THAT(over("linkbench"), testing::IsSupersetOf({"qps/period", "size/period"}));
 }
 
 }  // namespace
