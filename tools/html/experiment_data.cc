@@ -107,6 +107,22 @@ json CellJson(const ResultSet& results, size_t i, const ResultsDir& dir, PageDat
   return j;
 }
 
+json MetricSeriesJson(const Experiment& e) {
+  json all = json::array();
+  for (const MetricSeries& series : MetricSeriesOf(e)) {
+    json numbers = json::array(), metrics = json::array();
+    for (const auto& [number, place] : series.places) {
+      numbers.push_back(number);
+      metrics.push_back(place);
+    }
+    all.push_back({{"stem", series.stem},
+                   {"over", e.series.at(series.letters)},
+                   {"numbers", std::move(numbers)},
+                   {"metrics", std::move(metrics)}});
+  }
+  return all;
+}
+
 json HeadJson(const ResultSet& results) {
   const Experiment& e = results.experiment();
   const Circumstances& at = results.circumstances();
@@ -128,7 +144,8 @@ json HeadJson(const ResultSet& results) {
             {"last", at.last},
             {"failures", results.failures()},
             {"axes", json::array()},
-            {"metrics", json::array()}};
+            {"metrics", json::array()},
+            {"series", MetricSeriesJson(e)}};
   for (const Axis& axis : e.axes) {
     json labels = json::array();
     for (const AxisValue& value : axis.values) labels.push_back(value.label);

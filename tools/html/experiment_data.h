@@ -25,8 +25,9 @@ namespace testbed {
 //   "mean", "half_width", "n" and "mark": "best", "~" when it cannot be told from the best, or ""),
 //   "held" (the memory that each engine held), "under" (lines on what restricts it; one on unequal
 //   terms begins with "! "), "published_columns", "published";
-// - "axes" ("name", "labels"), "metrics" ("name", "unit", "about"), and "main_metric", which is
-//   that of the first table;
+// - "axes" ("name", "labels"), "metrics" ("name", "unit", "about"), "main_metric", which is that of
+//   the first table, and "series" of metrics (MetricSeries), each with "stem", "over", which names
+//   its numbers, "numbers" in their order, and "metrics", the index of the metric of each;
 // - "cells": null for one that was not measured, else "name", "labels" (indexes into those of each
 //   axis), "figures" (for each metric null, or the mean over the rounds and half of its 95 %
 //   interval), "not_in_force", and "runs": for each finished round its "round" (from 1), its "file"

@@ -2,7 +2,8 @@
 //
 // The colours are those of Okabe and Ito ("Color universal design", 2008), which people with any form of
 // colour blindness can tell apart, and of Paul Tol's "muted" scheme where eight are not enough. An engine
-// has the same colour, dash and symbol in every plot; colour is never the only sign.
+// has the same colour, dash and symbol in every plot, and its colour where it is several curves; colour is never the
+// only sign.
 (function (testbed) {
   'use strict';
 
@@ -89,6 +90,31 @@
       for (var next = 0; !known[i] && taken[sign(look)]; ++next) look = testbed.look(next, theme);
       taken[sign(look)] = true;
       return look;
+    });
+  };
+
+  function twin(symbol) {
+    return symbol.indexOf('empty') === 0 ? symbol.charAt(5).toLowerCase() + symbol.substr(6) : 'empty' + symbol.charAt(0).toUpperCase() + symbol.substr(1);
+  }
+
+  // Returns the looks of curves that are combinations of an engine with something else ({engine, rest}). Each has its
+  // engine's colour, and where it is free the engine's mark and the line that curves of the same rest have. No two have
+  // the same line and mark, since colour is never the only sign.
+  testbed.combinationLooks = function (curves, theme) {
+    var dashes = ['solid', 'dashed', 'dotted'], names = [], rests = [], taken = {};
+    curves.forEach(function (curve) {
+      if (names.indexOf(curve.engine) < 0) names.push(curve.engine);
+      if (rests.indexOf(curve.rest) < 0) rests.push(curve.rest);
+    });
+    var looks = testbed.engineLooks(names, theme), marks = sequence.map(function (look) { return look.symbol; });
+    return curves.map(function (curve) {
+      var own = looks[names.indexOf(curve.engine)], symbols = [own.symbol, twin(own.symbol)].concat(marks, marks.map(twin));
+      for (var n = 0; n < dashes.length * symbols.length; ++n) {
+        var dash = dashes[(rests.indexOf(curve.rest) + n) % dashes.length], symbol = symbols[Math.floor(n / dashes.length)];
+        if (!taken[dash + symbol]) break;
+      }
+      taken[dash + symbol] = true;
+      return {color: own.color, dash: dash, symbol: symbol};
     });
   };
 

@@ -40,6 +40,28 @@
     });
   }
 
+  function isWhole(choice) {
+    return Object.keys(choice.fixed).every(function (axis) { return choice.fixed[axis] < 0; });
+  }
+
+  // Adds the plots of an experiment: of each series over its numbers, then of each metric over an axis. A metric of a
+  // series has none over an axis of two labels, nor over one of names when the plot of the series shows all of its figures.
+  function addExperiment(experiment, theme, width, add) {
+    var choice = testbed.curveChoice(experiment), axis = testbed.curveAxes(experiment)[0], shown = [];
+    testbed.seriesInOrder(experiment).forEach(function (series) {
+      var course = testbed.seriesChoice(experiment, series), plot = testbed.curvePlot(experiment, course, theme, width);
+      if (plot) add([experiment.name, series.stem, 'over', series.over], plot);
+      if (axis && (axis.labels.length < 3 || (!axis.numbers && isWhole(course)))) shown = shown.concat(series.metrics);
+    });
+    if (choice === null) return;
+    experiment.metrics.forEach(function (metric, i) {
+      if (shown.indexOf(i) >= 0) return;
+      choice.metric = i;
+      var plot = testbed.curvePlot(experiment, choice, theme, width);
+      if (plot) add([experiment.name, metric.name, 'over', axis.name], plot);
+    });
+  }
+
   // Returns the plots of a phase: [{key, title, plot}].
   testbed.phasePlots = function (document, run, phase, theme, width) {
     var engine = testbed.engineName(run, document);
@@ -74,15 +96,7 @@
       if (rates) add(['side-by-side', group.title, 'rates'], rates);
       if (latency) add(['side-by-side', group.title, 'latency'], latency);
     });
-    (data.experiments || []).forEach(function (experiment) {
-      var choice = testbed.curveChoice(experiment);
-      if (choice === null) return;
-      experiment.metrics.forEach(function (metric, i) {
-        choice.metric = i;
-        var plot = testbed.curvePlot(experiment, choice, theme, width);
-        if (plot) add([experiment.name, metric.name, 'over', experiment.axes[choice.x].name], plot);
-      });
-    });
+    (data.experiments || []).forEach(function (experiment) { addExperiment(experiment, theme, width, add); });
     data.documents.forEach(function (entry) {
       var document = entry.document, source = sourceName(entry.source);
       (document.runs || []).forEach(function (run) {

@@ -1,4 +1,5 @@
-// Curves of an experiment: a metric over any of its axes, with confidence bands. ECMAScript 5.
+// Curves of an experiment: a metric over any of its axes, or a series of metrics over its numbers, with confidence bands.
+// ECMAScript 5.
 (function (testbed) {
   'use strict';
 
@@ -34,18 +35,13 @@
     return list.sort(function (x, y) { return (y.numbers - x.numbers) || (y.labels.length - x.labels.length); });
   };
 
-  // Returns the choice that shows most cells: {metric, x, fixed: {axis index: label index or -1 for all}}. Each label
-  // of the axis `engine`, or else of the axis with most labels, is a curve of its own. Other axes are held at the
-  // label with most measured cells.
-  testbed.curveChoice = function (experiment) {
-    var axes = testbed.curveAxes(experiment);
-    if (axes.length === 0 || experiment.metrics.length === 0) return null;
-    var choice = {metric: 0, x: axes[0].index, fixed: {}}, others = axes.slice(1);
-    experiment.metrics.forEach(function (metric, i) { if (metric.name === experiment.main_metric) choice.metric = i; });
-    var many = others.filter(function (a) { return a.name === 'engine'; })[0] || others[0];
-    others.forEach(function (axis) {
+  // Adds to `fixed` where each of these axes is held: at the label with most measured cells. The axis `engine`, or else
+  // the first one, is not held, and each of its labels is a curve of its own (-1).
+  function hold(experiment, axes, fixed) {
+    var many = axes.filter(function (a) { return a.name === 'engine'; })[0] || axes[0];
+    axes.forEach(function (axis) {
       if (axis === many) {
-        choice.fixed[axis.index] = -1;
+        fixed[axis.index] = -1;
         return;
       }
       var counts = {}, best = axis.labels[0];
@@ -55,33 +51,100 @@
         counts[label] = (counts[label] || 0) + 1;
         if (counts[label] > (counts[best] || 0)) best = label;
       });
-      choice.fixed[axis.index] = best;
+      fixed[axis.index] = best;
     });
+  }
+
+  // Returns the choice that shows most cells: {metric, x, fixed: {axis index: label index or -1 for all}}. Each label
+  // of the axis `engine`, or else of the axis with most labels, is a curve of its own. Other axes are held at the
+  // label with most measured cells.
+  testbed.curveChoice = function (experiment) {
+    var axes = testbed.curveAxes(experiment);
+    if (axes.length === 0 || experiment.metrics.length === 0) return null;
+    var choice = {metric: 0, x: axes[0].index, fixed: {}};
+    experiment.metrics.forEach(function (metric, i) { if (metric.name === experiment.main_metric) choice.metric = i; });
+    hold(experiment, axes.slice(1), choice.fixed);
     return choice;
   };
 
-  // Returns the curves of a choice: [{name, engine, points: [{x, label, mean, half, cell}]}].
+  // The most curves of a series, unless one axis alone has more labels.
+  var mostCombinations = 16;
+
+  // Returns the choice that draws a series over its numbers: {metric, series, x: -1, fixed}. Each combination of labels
+  // is a curve of its own; when there are too many, axes are held as above.
+  testbed.seriesChoice = function (experiment, series) {
+    var choice = {metric: series.metrics[0], series: series, x: -1, fixed: {}}, axes = testbed.curveAxes(experiment);
+    axes.forEach(function (axis) { choice.fixed[axis.index] = -1; });
+    if (testbed.curves(experiment, choice).length > mostCombinations) hold(experiment, axes, choice.fixed);
+    return choice;
+  };
+
+  // Returns the series that has the metric; null when none has it.
+  testbed.seriesOf = function (experiment, metric) {
+    return (experiment.series || []).filter(function (series) { return series.metrics.indexOf(metric) >= 0; })[0] || null;
+  };
+
+  // Returns the series of an experiment, that of the main metric first. The main metric may be one of its metrics, or
+  // have the name of its stem.
+  testbed.seriesInOrder = function (experiment) {
+    var all = experiment.series || [], main = all.filter(function (series) { return isMain(experiment, series); });
+    return main.concat(all.filter(function (series) { return !isMain(experiment, series); }));
+  };
+
+  function isMain(experiment, series) {
+    var main = experiment.main_metric;
+    return series.stem === main || series.metrics.some(function (metric) { return experiment.metrics[metric].name === main; });
+  }
+
+  // Returns the choice that is shown first: the series of the main metric where it has one, or else that of curveChoice;
+  // null when there is no curve.
+  testbed.firstChoice = function (experiment) {
+    var first = testbed.seriesInOrder(experiment)[0], choice = testbed.curveChoice(experiment);
+    return first && (choice === null || isMain(experiment, first)) ? testbed.seriesChoice(experiment, first) : choice;
+  };
+
+  // Returns what a choice draws: the name of the figure, and of the axis with its labels in their order.
+  function subject(experiment, choice) {
+    var metric = experiment.metrics[choice.metric], series = choice.series;
+    if (series) return {name: series.stem, unit: metric.unit, axis: series.over, labels: series.numbers.map(function (n) { return String(n); })};
+    var axis = experiment.axes[choice.x];
+    return {name: metric.name, unit: metric.unit, axis: axis.name, labels: axis.labels};
+  }
+
+  // Returns the points of a cell: one, or of a series one for each number that has a figure.
+  function pointsOf(experiment, choice, cell, i) {
+    var shown = subject(experiment, choice), at = choice.series ? choice.series.metrics : [choice.metric], points = [];
+    at.forEach(function (metric, n) {
+      var figure = cell.figures[metric], order = choice.series ? n : cell.labels[choice.x], label = shown.labels[order];
+      if (!figure) return;
+      points.push({x: testbed.labelNumber(label, shown.axis), order: order, label: label, mean: figure[0], half: figure[1], cell: i});
+    });
+    return points;
+  }
+
+  // Returns the curves of a choice: [{name, engine, rest, points: [{x, label, mean, half, cell}]}]. `rest` is the name
+  // without the engine.
   testbed.curves = function (experiment, choice) {
     var byName = {}, names = [];
     experiment.cells.forEach(function (cell, i) {
-      if (!cell || !cell.figures[choice.metric]) return;
-      var parts = [], engine = '', kept = true;
+      var points = cell ? pointsOf(experiment, choice, cell, i) : [];
+      if (points.length === 0) return;
+      var parts = [], rest = [], engine = '', kept = true;
       experiment.axes.forEach(function (axis, a) {
         if (a === choice.x) return;
-        var fixed = choice.fixed[a], label = axis.labels[cell.labels[a]];
+        var fixed = choice.fixed[a], label = axis.labels[cell.labels[a]], part = axis.name === 'engine' ? label : axis.name + ' ' + label;
         if (fixed !== undefined && fixed >= 0 && fixed !== cell.labels[a]) kept = false;
-        if (fixed === -1) parts.push(axis.name === 'engine' ? label : axis.name + ' ' + label);
+        if (fixed === -1) parts.push(part);
+        if (fixed === -1 && axis.name !== 'engine') rest.push(part);
         if (axis.name === 'engine') engine = label;
       });
       if (!kept) return;
-      var name = parts.join(', ') || (experiment.metrics[choice.metric] || {}).name;
+      var name = parts.join(', ') || subject(experiment, choice).name;
       if (!byName['$' + name]) {
-        byName['$' + name] = {name: name, engine: engine, points: []};
+        byName['$' + name] = {name: name, engine: engine, rest: rest.join(', '), points: []};
         names.push(name);
       }
-      var label = experiment.axes[choice.x].labels[cell.labels[choice.x]], figure = cell.figures[choice.metric];
-      byName['$' + name].points.push({x: testbed.labelNumber(label, experiment.axes[choice.x].name), order: cell.labels[choice.x], label: label,
-                                      mean: figure[0], half: figure[1], cell: i});
+      byName['$' + name].points = byName['$' + name].points.concat(points);
     });
     return names.map(function (name) {
       var curve = byName['$' + name];
@@ -117,6 +180,15 @@
     }).filter(function (text) { return text !== ''; }).join(', ');
   }
 
+  // Returns the looks of the curves. Each has its engine's colour when engines are curves, and combinations of one engine
+  // differ by their lines and marks.
+  function looksOf(experiment, choice, curves, theme) {
+    var ofEngines = experiment.axes.some(function (axis, a) { return axis.name === 'engine' && choice.fixed[a] === -1; });
+    if (!ofEngines) return curves.map(function (curve, i) { return testbed.look(i, theme); });
+    return curves.every(function (curve) { return curve.name === curve.engine; })
+        ? testbed.engineLooks(curves.map(function (curve) { return curve.engine; }), theme) : testbed.combinationLooks(curves, theme);
+  }
+
   // Returns the plot of a choice; null when it shows no curve.
   testbed.curvePlot = function (experiment, choice, theme, width) {
     var every = testbed.curves(experiment, choice), curves = every.slice(0, 24), narrow = width < 560, all = [], labels = [], numbers = true;
@@ -128,22 +200,20 @@
         if (!isFinite(p.x)) numbers = false;
       });
     });
-    labels.sort(function (a, b) { return experiment.axes[choice.x].labels.indexOf(a) - experiment.axes[choice.x].labels.indexOf(b); });
-    var metric = experiment.metrics[choice.metric], axisName = experiment.axes[choice.x].name;
+    var shows = subject(experiment, choice), axisName = shows.axis;
+    labels.sort(function (a, b) { return shows.labels.indexOf(a) - shows.labels.indexOf(b); });
     function numberOf(label) { return testbed.labelNumber(label, axisName); }
     var xs = labels.map(numberOf);
     if (numbers) labels.sort(function (a, b) { return numberOf(a) - numberOf(b); });
-    // Numbers that span a factor of eight get a logarithmic axis. Names, and wide series that begin at 0, are placed
-    // at equal distances.
-    var least = Math.min.apply(null, xs), most = Math.max.apply(null, xs), logX = numbers && least > 0 && most / least >= 8;
-    var category = !numbers || (!logX && most / (xs.slice().sort(function (a, b) { return a - b; })[1] || 1) >= 8);
+    // Numbers that span a factor of eight get a logarithmic axis, those of a series, which are mostly a course of time,
+    // from a factor of 32. Names, and wide series that begin at 0, are placed at equal distances.
+    var least = Math.min.apply(null, xs), most = Math.max.apply(null, xs), span = choice.series ? 32 : 8;
+    var logX = numbers && least > 0 && most / least >= span;
+    var category = !numbers || xs.length < 2 || (!logX && most / (xs.slice().sort(function (a, b) { return a - b; })[1] || 1) >= span);
     var option = testbed.basePlot(theme), logY = wide(all), below = all.some(function (v) { return v < 0; });
     function point(p, value) { return category ? [p.label, value] : [p.x, value]; }
     option.series = [];
-    var ofEngines = experiment.axes.some(function (axis, a) { return axis.name === 'engine' && choice.fixed[a] === -1; }) &&
-        curves.every(function (curve) { return curve.name === curve.engine; });
-    var looks = ofEngines ? testbed.engineLooks(curves.map(function (curve) { return curve.engine; }), theme)
-                          : curves.map(function (curve, i) { return testbed.look(i, theme); });
+    var looks = looksOf(experiment, choice, curves, theme);
     curves.forEach(function (curve, i) {
       var look = looks[i];
       var of = function (f) { return curve.points.map(function (p) { return point(p, f(p)); }); };
@@ -173,7 +243,7 @@
     option.xAxis.splitLine = {show: false};
     option.xAxis.axisLine.onZero = false;
     option.yAxis = testbed.plotAxis(theme, {type: logY ? 'log' : 'value', axisLabel: {formatter: testbed.axis}, min: logY || below ? undefined : 0,
-                                            name: metric.name.replace(/_/g, ' ') + (metric.unit ? ' (' + metric.unit + ')' : ''), nameLocation: 'end',
+                                            name: shows.name.replace(/_/g, ' ') + (shows.unit ? ' (' + shows.unit + ')' : ''), nameLocation: 'end',
                                             nameTextStyle: {align: 'left', padding: [0, 0, 0, narrow ? -44 : -62], color: theme.muted, fontSize: 11}});
     option.tooltip.trigger = 'item';
     option.tooltip.formatter = function (p) {

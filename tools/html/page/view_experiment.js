@@ -96,22 +96,43 @@
     return h('label', {}, h('span', {}, line(label)), element);
   }
 
-  // Returns the view of the curves, with choices of the metric, the axis, and the labels of the other axes.
+  // Returns the view of the curves, with choices of the figure, the axis, and the labels of the other axes. A series of
+  // metrics is a figure, too, and its numbers (-1) are an axis that its metrics offer.
   function curves(experiment) {
-    const choice = testbed.curveChoice(experiment);
+    let choice = testbed.firstChoice(experiment);
     if (choice === null) return null;
-    const holder = h('div', {}), controls = h('div', {class: 'controls'}), axes = testbed.curveAxes(experiment);
+    const holder = h('div', {}), controls = h('div', {class: 'controls'}), axes = testbed.curveAxes(experiment), series = testbed.seriesInOrder(experiment);
+    const named = (name, unit) => name.replace(/_/g, ' ') + (unit ? ` (${unit})` : '');
+    const figures = [...series.map((s, i) => [-1 - i, named(s.stem, experiment.metrics[s.metrics[0]].unit) + `, each ${s.over}`]),
+                     ...(axes.length > 0 ? experiment.metrics.map((m, i) => [i, named(m.name, m.unit)]) : [])];
+    function chooseFigure(i) {
+      const wanted = series[-1 - i];
+      if (wanted && choice.series) {
+        choice = {...choice, series: wanted, metric: wanted.metrics[0]};
+      } else if (wanted) {
+        choice = testbed.seriesChoice(experiment, wanted);
+      } else {
+        choice = {...(choice.series ? testbed.curveChoice(experiment) : choice), metric: i};
+      }
+    }
+    function chooseAxis(i) {
+      if (i < 0) {
+        choice = testbed.seriesChoice(experiment, testbed.seriesOf(experiment, choice.metric));
+        return;
+      }
+      const fixed = {...choice.fixed};
+      if (!choice.series) fixed[choice.x] = axes.find((a) => a.index === choice.x).labels[0];
+      delete fixed[i];
+      choice = {metric: choice.metric, x: i, fixed};
+    }
     function show() {
+      const of = testbed.seriesOf(experiment, choice.metric);
       controls.replaceChildren(
-        select('figure', experiment.metrics.map((m, i) => [i, m.name.replace(/_/g, ' ') + (m.unit ? ` (${m.unit})` : '')]), choice.metric, (i) => set(() => { choice.metric = i; })),
-        select('over', axes.map((a) => [a.index, a.name]), choice.x, (i) => set(() => {
-          choice.fixed[choice.x] = axes.find((a) => a.index === choice.x).labels[0];
-          delete choice.fixed[i];
-          choice.x = i;
-        })),
+        select('figure', figures, choice.series ? -1 - series.indexOf(choice.series) : choice.metric, (i) => set(() => chooseFigure(i))),
+        select('over', [...(of ? [[-1, of.over]] : []), ...axes.map((a) => [a.index, a.name])], choice.x, (i) => set(() => chooseAxis(i))),
         ...axes.filter((a) => a.index !== choice.x).map((a) =>
           select(a.name, [[-1, 'each'], ...a.labels.map((l) => [l, experiment.axes[a.index].labels[l]])], choice.fixed[a.index], (l) => set(() => { choice.fixed[a.index] = l; }))));
-      const metric = experiment.metrics[choice.metric], now = {metric: choice.metric, x: choice.x, fixed: {...choice.fixed}};
+      const metric = experiment.metrics[choice.metric], now = {...choice, fixed: {...choice.fixed}};
       holder.replaceChildren(plot('Curves', metric.about || 'Bands are 95 % intervals of the mean over the rounds.', (theme, width) => testbed.curvePlot(experiment, now, theme, width)) ||
                              h('p', {class: 'note'}, 'No cell was measured with these values: choose others, or “each”.'));
     }
