@@ -28,6 +28,7 @@ using testing::Not;
 constexpr char kTwoEngines[] = R"toml(
 name = "two"
 title = "Two engines"
+series = "round"
 [options]
 workload = "insert"
 rows = 1000
@@ -39,6 +40,9 @@ name = "engine"
 values = ["btree", "null"]
 [metrics]
 rate = "insert.rate"
+rows_1 = "insert.rate"
+rows_2 = "insert.rate"
+rows_10 = "insert.rate"
 [[table]]
 title = "Rates"
 rows = ["engine"]
@@ -255,6 +259,21 @@ TEST_F(ExperimentDataTest, ACellThatThePageCannotReadIsNamed) {
     EXPECT_THAT(e.what(), HasSubstr(named));
     EXPECT_THAT(e.what(), HasSubstr("are damaged"));
   }
+}
+
+TEST_F(ExperimentDataTest, ASeriesHasItsMetricsInTheOrderOfTheirNumbers) {
+  Write("btree", {});
+  const json data = Data();
+  ASSERT_EQ(data["series"].size(), 1u);
+  const json& series = data["series"][0];
+  EXPECT_EQ(series["stem"], "rows");
+  EXPECT_EQ(series["over"], "round");
+  EXPECT_EQ(series["numbers"], json::parse("[1, 2, 10]"));
+  std::vector<std::string> names;
+  for (const json& place : series["metrics"]) {
+    names.push_back(data["metrics"][place.get<size_t>()]["name"].get<std::string>());
+  }
+  EXPECT_THAT(names, ElementsAre("rows_1", "rows_2", "rows_10"));
 }
 
 }  // namespace

@@ -177,6 +177,124 @@ TEST(PageFiguresTest, ACurveSaysWhereTheOtherAxesAreHeld) {
             "clients, at size cached");
 }
 
+// Returns an experiment as the page has it: three engines, two durabilities, and databases with so
+// many of the labels 1, 2 and 10. Its metrics rows_1, rows_3 and rows_10 are a series.
+json Rounds(size_t databases) {
+  json experiment = json::parse(R"({"name": "inserts", "main_metric": "rows_1",
+      "axes": [{"name": "engine", "labels": ["btree", "rocksdb", "null"]},
+               {"name": "durability", "labels": ["sync", "lazy"]},
+               {"name": "databases", "labels": ["1", "2", "10"]}],
+      "metrics": [{"name": "held", "unit": "MiB"}, {"name": "rows_1", "unit": "rows/s"},
+                  {"name": "rows_10", "unit": "rows/s"}, {"name": "rows_3", "unit": "rows/s"}],
+      "series": [{"stem": "rows", "over": "round", "numbers": [1, 3, 10], "metrics": [1, 3, 2]}],
+      "cells": [null]})");
+  for (size_t engine = 0; engine < 3; ++engine) {
+    for (size_t durability = 0; durability < 2; ++durability) {
+      for (size_t label = 0; label < databases; ++label) {
+        json cell = json::parse(R"({"figures": [[50, 1], [1000, 10], [200, 5], [600, null]]})");
+        for (const size_t place : {engine, durability, label}) cell["labels"].push_back(place);
+        experiment["cells"].push_back(cell);
+      }
+    }
+  }
+  return experiment;
+}
+
+constexpr char kFirstPlot[] =
+    "var choice = testbed.firstChoice(data), theme = testbed.theme('light');"
+    "var option = testbed.curvePlot(data, choice, theme, 800).option;";
+
+// The rounds of an experiment, its course, were plots of two points each over another axis.
+TEST(PageFiguresTest, TheSeriesOfTheMainMetricIsTheFirstPlot) {
+  const auto first = [](const std::string& main_metric) {
+    json experiment = Rounds(1);
+    experiment["main_metric"] = main_metric;
+    return EvaluateOnPage(experiment, std::string(kFirstPlot) +
+                                          "[option.yAxis.name, option.xAxis.name,"
+                                          " option.xAxis.type].join('; ');");
+  };
+  EXPECT_EQ(first("rows_1"), "rows (rows/s); round; value");
+  EXPECT_EQ(first("rows_10"), "rows (rows/s); round; value");
+  EXPECT_EQ(first("rows"), "rows (rows/s); round; value") << "its stem";
+  EXPECT_EQ(first("held").substr(0, 11), "held (MiB);") << "no series has it";
+  const std::string points =
+      EvaluateOnPage(Rounds(1), std::string(kFirstPlot) +
+                                    "JSON.stringify(testbed.curves(data, choice)[0].points.map("
+                                    "function (p) { return [p.x, p.mean, p.half, p.cell]; }));");
+  EXPECT_EQ(json::parse(points), json::parse("[[1, 1000, 10, 1], [3, 600, null, 1], "
+                                             "[10, 200, 5, 1]]"));
+}
+
+// An experiment of one cell has no axis, but rounds.
+TEST(PageFiguresTest, ASeriesOfOneCellIsDrawn) {
+  json experiment = Rounds(1);
+  experiment["main_metric"] = "held";
+  while (experiment["cells"].size() > 2) experiment["cells"].erase(experiment["cells"].size() - 1);
+  EXPECT_EQ(EvaluateOnPage(experiment, std::string(kFirstPlot) +
+                                           "String([option.xAxis.name, option.series.length,"
+                                           " testbed.curveChoice(data) === null]);"),
+            "round,3,true")
+      << "a line and its band";
+}
+
+TEST(PageFiguresTest, EachCombinationIsACurveOfASeriesUnlessThereAreTooMany) {
+  const auto curves = [](size_t databases) {
+    return EvaluateOnPage(Rounds(databases),
+                          std::string(kFirstPlot) +
+                              "option.xAxis.name + ': ' + option.legend.data.length + ' of ' +"
+                              " option.legend.data[0];");
+  };
+  EXPECT_EQ(curves(1), "round: 6 of btree, durability sync");
+  EXPECT_EQ(curves(2), "round: 12 of btree, durability sync, databases 1");
+  EXPECT_EQ(curves(3), "round, at durability sync, databases 1: 3 of btree");
+}
+
+TEST(PageFiguresTest, CombinationsOfAnEngineHaveItsColourAndLinesOfTheirOwn) {
+  const std::string looks = EvaluateOnPage(
+      Rounds(1), std::string(kFirstPlot) +
+                     "JSON.stringify(option.series.filter(function (one) {"
+                     "  return one.symbol !== 'none';"
+                     "}).map(function (one) {"
+                     "  return [one.lineStyle.color, one.lineStyle.type, one.symbol].join(' ');"
+                     "}).slice(0, 4));");
+  EXPECT_EQ(json::parse(looks), json::parse(R"(["#0072b2 solid circle", "#0072b2 dashed circle",
+                                                "#d55e00 solid rect", "#d55e00 dashed rect"])"));
+  // As many curves as a plot has at most, of engines whose marks have the same shape.
+  const std::string many = EvaluateOnPage(
+      json(),
+      "var curves = [];"
+      "for (var i = 0; i < 24; ++i) {"
+      "  curves.push({engine: i % 2 ? 'rocksdb' : 'mmapv1', rest: 'way ' + Math.floor(i / 2)});"
+      "}"
+      "JSON.stringify(testbed.combinationLooks(curves, testbed.theme('light')).map("
+      "    function (look) { return [look.color, look.dash + ' ' + look.symbol]; }));");
+  std::set<std::string> colours, signs;
+  for (const json& look : json::parse(many)) {
+    colours.insert(look[0].get<std::string>());
+    signs.insert(look[1].get<std::string>());
+  }
+  EXPECT_EQ(colours.size(), 2u) << many;
+  EXPECT_EQ(signs.size(), 24u) << many;
+}
+
+// Each number of a series was a file over any axis, also over one of two labels.
+TEST(PageFiguresTest, ASeriesIsOneFileInPlaceOfOneForEachNumber) {
+  const auto files = [](size_t databases) {
+    PageData data;
+    data.AddExperiment(Rounds(databases));
+    return EvaluateOnPage(data.Json(),
+                          "testbed.allPlots(data, 'light', 760).map(function (plot) {"
+                          "  return plot.name;"
+                          "}).join(' ');");
+  };
+  EXPECT_EQ(files(1), "inserts_rows_over_round inserts_held_over_engine");
+  EXPECT_EQ(files(2), "inserts_rows_over_round inserts_held_over_databases");
+  EXPECT_EQ(files(3),
+            "inserts_rows_over_round inserts_held_over_databases inserts_rows-1_over_databases "
+            "inserts_rows-10_over_databases inserts_rows-3_over_databases")
+      << "over an axis of three numbers each of them has a course of its own";
+}
+
 // Of a search by --find-rate on a database that was there, which was interrupted, the page showed
 // nothing, though the text report has the rates that it had tried.
 TEST(PageFiguresTest, ASearchWithoutAPhaseBehindItIsTold) {
