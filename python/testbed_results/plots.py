@@ -6,6 +6,7 @@ the first plot that is given no axes.
 
 import math
 import pathlib
+import re
 import statistics
 
 from .readers import ResultsError, _at, _cell, _number, _own, documents
@@ -434,4 +435,18 @@ def plot_curve(table, x, y, by="engine", axes=None):
                           color=look["color"], alpha=0.2, linewidth=0)
     axes.set(xlabel=x, ylabel=y, ylim=(0, None))
     axes.legend(title=by)
+    return axes
+
+
+def plot_series(table, stem, over="number", axes=None):
+    """The metrics of an experiment that are one series (docs/experiments.md) over their numbers, one line for each cell: rows_1,
+    rows_2 and rows_10 of the stem "rows". `over` names the numbers.
+
+    `table` is of cells(), or the part of one that is of one experiment.
+    """
+    name = re.compile(re.escape(stem) + r"_?([0-9]+)")
+    numbered = [(name.fullmatch(str(row.get("metric"))), row) for row in _dicts(table)]
+    found = [{"number": int(match[1]), "value": row.get("value"), "cell": row.get("cell_name")} for match, row in numbered if match]
+    axes = plot_curve(found, "number", "value", by="cell", axes=axes)
+    axes.set(xlabel=over, ylabel=stem)
     return axes

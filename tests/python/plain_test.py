@@ -341,6 +341,18 @@ class PlainTest(unittest.TestCase):
         with self.assertRaisesRegex(tr.ResultsError, "there are no rows to plot"):
             self.curves([], "size", "rate")
 
+    def test_a_series_goes_over_the_numbers_of_its_metrics(self):
+        found = [{"cell_name": cell, "metric": metric, "value": value} for cell, metric, value in
+                 (("a", "rows_10", 4), ("a", "rows_2", 6), ("a", "rows_2", 8), ("b", "rows_2", 5), ("a", "rows", 1), ("a", "rows_all", 1),
+                  ("a", "qps_qr100", 3), ("a", "more_rows_2", 1))]
+        for stem, curves in (("rows", {"a": ([2, 10], [7, 4]), "b": ([2], [5])}), ("qps_qr", {"a": ([100], [3])})):
+            axes = unittest.mock.MagicMock()
+            tr.plot_series(found, stem, "round", axes=axes)
+            self.assertEqual({call.kwargs["label"]: (call.args[0], list(call.args[1])) for call in axes.plot.call_args_list}, curves)
+            axes.set.assert_called_with(xlabel="round", ylabel=stem)
+        with self.assertRaisesRegex(tr.ResultsError, "there are no rows to plot"):
+            tr.plot_series(found, "row", axes=unittest.mock.MagicMock())
+
     def test_the_package_has_the_public_names_of_its_modules(self):
         of_modules = [value for module in (tr.readers, tr.plots) for name, value in vars(module).items()
                       if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__]
