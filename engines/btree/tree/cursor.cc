@@ -7,6 +7,7 @@ namespace testbed::btree {
 
 void TreeCursor::CopyFirst(Tree::Bound bound, std::string_view key) {
   window_ = ahead_ = 0;
+  expected_ = std::exchange(announced_, 0);
   Enter(bound, key);
 }
 
@@ -62,24 +63,64 @@ int64_t TreeCursor::LowerBound(std::string_view key, bool* found) const {
   return at - order_.begin();
 }
 
+// Reads leaves at once, from the one that covers `key` on. Returns how many of them follow it.
+uint32_t TreeCursor::ReadLeaves(std::string_view key, uint32_t leaves) {
+  const uint64_t before = context_->client.fetched.Get();
+  const uint32_t there = tree_->ReadAhead(context_, key, leaves);
+  auto& last = context_->last_walk;
+  if (last.tree == tree_) last.missed = context_->client.fetched.Get() != before;
+  return std::max(1u, there) - 1;
+}
+
+// Reads the first leaf of a walk of known length and those behind it. Where all are in the pool,
+// the walk before found them there, and this look-up of their parent is saved. Returns how many
+// leaves follow the first.
+uint32_t TreeCursor::ReadFirst(std::string_view key) {
+  const auto& last = context_->last_walk;
+  if (announced_ < 2 || last.tree != tree_ || !last.missed || context_->read_ahead < 2) return 0;
+  const uint64_t leaves = 1 + (announced_ - 1) / last.rows;
+  if (leaves < 2) return 0;
+  return ReadLeaves(key,
+                    static_cast<uint32_t>(std::min<uint64_t>(leaves, context_->read_ahead)));
+}
+
+// Returns how many leaves the walk reads at once, from the leaf at fence_ on. If there are less
+// than 2, it reads that leaf as it enters it. A walk of known length supposes that the leaves
+// behind the current one have as many rows each.
+uint32_t TreeCursor::LeavesAhead() {
+  if (expected_ == 0) {
+    const uint32_t before = window_;
+    window_ = std::min(std::max(1u, 2 * window_), context_->read_ahead);
+    return before == 0 ? 0 : window_;
+  }
+  const auto rows = static_cast<uint32_t>(std::max<int64_t>(count(), 1));
+  auto& last = context_->last_walk;
+  last = {.tree = tree_, .rows = rows, .missed = last.tree == tree_ && last.missed};
+  return static_cast<uint32_t>(
+      std::min<uint64_t>((expected_ + rows - 1) / rows, context_->read_ahead));
+}
+
 // Reads leaves ahead, if it is time to do so. The cursor calls it before it enters the leaf at
 // fence_.
 void TreeCursor::ReadAhead() {
+  expected_ -= std::min(expected_, static_cast<uint64_t>(count() - first_));
   if (ahead_ > 0) {
     --ahead_;
     return;
   }
   if (context_->read_ahead < 2) return;
-  if (std::exchange(window_, std::min(std::max(1u, 2 * window_), context_->read_ahead)) == 0)
-    return;
-  ahead_ = std::max(1u, tree_->ReadAhead(context_, fence_, window_)) - 1;
+  const uint32_t leaves = LeavesAhead();
+  if (leaves >= 2) ahead_ = ReadLeaves(fence_, leaves);
 }
 
 bool TreeCursor::SeekForward(std::string_view key, bool beyond) {
+  const uint32_t read = ReadFirst(key);
   CopyFirst(Tree::Bound::kCover, key);
+  ahead_ = read;
   bool found;
   at_ = LowerBound(key, &found);
   if (found && beyond) ++at_;
+  first_ = at_;
   return SettleForward();
 }
 
@@ -122,7 +163,7 @@ bool TreeCursor::SettleForward() {
     ReadAhead();
     Enter(Tree::Bound::kCover, fence_);
     bool found;
-    at_ = LowerBound(fence_, &found);
+    at_ = first_ = LowerBound(fence_, &found);
   }
 }
 

@@ -4,8 +4,10 @@
 // A TreeCursor copies a leaf when it enters it and walks the copy, so that it holds no latch and no
 // page between calls. It shows each leaf as it was when the cursor entered it; it shows rows that
 // are committed later into leaves that it has not yet entered. A walk forward reads leaves ahead:
-// at its second step to a new leaf 2, then 4, 8, ... up to TreeContext::read_ahead. All these reads
-// are in flight at once, and the cursor waits for them together. Rows that wait in the change
+// where Expect told its length, as many as are likely to have its rows, at its first step to a new
+// leaf, or before the first leaf if leaves were missing in the walk before; otherwise, at its
+// second step 2, then 4, 8, ... TreeContext::read_ahead bounds each of these numbers. All these
+// reads are in flight at once, and the cursor waits for them together. Rows that wait in the change
 // buffer and cannot be moved to their leaf, since the store takes no commits, are copied with it;
 // they need memory for as much as the buffer has of that leaf. A value in overflow pages is read
 // when the cursor comes to its row; a row that was erased meanwhile is skipped.
@@ -31,6 +33,8 @@ class TreeCursor {
   TreeCursor(const Tree* tree, TreeContext* context, uint32_t page_size)
       : tree_(tree), context_(context), page_size_(page_size), leaf_(page_size) {}
 
+  // Tells how many rows of the tree the next walk takes, as Cursor::Expect.
+  void Expect(uint64_t rows) { announced_ = rows; }
   // Each function that moves the cursor returns whether it stands on a row.
   //
   // Moves to the first row at or after `key`; with `beyond`, to the first row after it.
@@ -53,7 +57,10 @@ class TreeCursor {
   void LayOver();
   void CopyFirst(Tree::Bound bound, std::string_view key);  // enters the first leaf of a walk
   void Enter(Tree::Bound bound, std::string_view key);
+  uint32_t ReadFirst(std::string_view key);
   void ReadAhead();
+  uint32_t LeavesAhead();
+  uint32_t ReadLeaves(std::string_view key, uint32_t leaves);
 
   const Tree* const tree_;
   TreeContext* const context_;
@@ -62,6 +69,10 @@ class TreeCursor {
   int64_t at_ = 0;       // index of the current entry; from -1 to count()
   uint32_t window_ = 0;  // number of leaves of the last read-ahead
   uint32_t ahead_ = 0;   // number of those leaves that the cursor has not entered yet
+  int64_t first_ = 0;    // index of the first entry of the current leaf that the walk has taken
+  // The rows that the next walk takes, and those that this one has still to take from the first
+  // entry of the current leaf on; 0 when the length is not known.
+  uint64_t announced_ = 0, expected_ = 0;
   // waiting_ has the rows of the leaf that stay in the change buffer. If there are any, order_ has
   // the leaf with these rows laid over it: entries of the copy and of waiting_ in the order of
   // their keys, without erased rows.
@@ -87,6 +98,7 @@ class BtreeCursor : public Cursor {
               uint32_t page_size)
       : base_(tree, context, page_size), session_(session), table_(tree->table()) {}
 
+  void Expect(uint64_t rows) override { base_.Expect(rows); }
   bool Seek(std::string_view key) override { return Begin(key, true, false); }
   bool SeekForPrev(std::string_view key) override { return Begin(key, false, false); }
   bool First() override { return Begin({}, true, false); }

@@ -67,6 +67,14 @@ struct TreeContext {
   PoolClient client;
   StructureRecord record;  // the log record of a change of shape
   AlignedBuffer scratch;   // memory for one page
+  // This is what the thread's last walk of known length (Cursor::Expect) found: the rows of a leaf,
+  // and whether leaves that it read ahead were missing from the pool.
+  struct Walk {
+    const Tree* tree = nullptr;  // null: there was none
+    uint32_t rows = 1;
+    bool missed = false;
+  };
+  Walk last_walk;
   // This is the log record of the commit whose rows are being applied.
   LogRange commit;
   // If true, recovery marks the leaf of each row dirty, changed or not: after a failed sync, the

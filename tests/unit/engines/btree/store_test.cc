@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 namespace testbed::btree {
@@ -354,6 +355,53 @@ TEST_F(StoreTest, ScansReadAhead) {
     EXPECT_GT(after.fetched - before.fetched, leaves * 7 / 10);
     EXPECT_LE(after.fetched - before.fetched, leaves);
   }
+}
+
+// A scan that tells its length waits once for its leaves, and reads few that it does not enter.
+TEST_F(StoreTest, AScanOfKnownLengthReadsItsLeavesAtOnce) {
+  if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  options_.cache_bytes = 1 << 20;
+  options_.scan_readahead_bytes = 16 * options_.page_size;
+  Open();
+  Model model;
+  uint64_t leaves = 0;
+  {
+    StoreClient client(store_.get());
+    Tree* tree = store_->OpenTable("t");
+    for (int i = 0; i < 400; ++i) RandomCommit(&client, tree, &model, 20, 0);
+    AlignedBuffer copy(options_.page_size);
+    for (std::string at;; at = Node(copy.data(), options_.page_size).HighFence()) {
+      tree->CopyLeaf(client.context(), Tree::Bound::kCover, at, copy.data());
+      ++leaves;
+      if (Node(copy.data(), options_.page_size).unbounded()) break;
+    }
+  }
+  ASSERT_GT(leaves, 50u);
+  const uint64_t rows = model.size() * 10 / leaves;  // of about ten leaves
+  Open();                                            // cold
+  StoreClient client(store_.get());
+  TreeCursor cursor(store_->OpenTable("t"), client.context(), options_.page_size);
+  cursor.Expect(rows);
+  ASSERT_TRUE(cursor.SeekForward({}, false));
+  uint64_t at_once = 0;
+  for (uint64_t i = 1; i < rows; ++i) {
+    ASSERT_TRUE(cursor.Next());
+    if (at_once == 0) at_once = store_->pool()->Counters().fetched;
+  }
+  EXPECT_GE(at_once, 5u);
+  EXPECT_LE(store_->pool()->Counters().fetched, 20u);
+  ASSERT_TRUE(cursor.SeekForward({}, false));
+  const uint64_t fetched = store_->pool()->Counters().fetched;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(cursor.Next());
+  EXPECT_EQ(store_->pool()->Counters().fetched, fetched) << "Expect is of one walk";
+  // Leaves were missing, so the next walk does not wait for its first leaf alone.
+  cursor.Expect(rows);
+  const auto middle = std::next(model.begin(), static_cast<ptrdiff_t>(model.size() / 2));
+  ASSERT_TRUE(cursor.SeekForward(middle->first, false));
+  EXPECT_GE(store_->pool()->Counters().fetched, fetched + 5);
+  EXPECT_EQ(cursor.key(), middle->first);
+  for (uint64_t i = 1; i < rows; ++i) ASSERT_TRUE(cursor.Next());
+  EXPECT_LE(store_->pool()->Counters().fetched, fetched + 20);
 }
 
 }  // namespace
