@@ -257,9 +257,9 @@ TEST_F(HelpTest, BashCompletesTheReleaseOfAServer) {
   }
   const std::string file = (directory_ / "bash").string();
   std::ofstream(file) << script;
-  const std::string bash =
-      "bash -c 'source " + file + "; COMP_WORDS=(testbed --server mariadb @ " + release[1].str() +
-      "); COMP_CWORD=4; _testbed; echo \"${COMPREPLY[@]}\"'";
+  const std::string bash = "bash -c 'source " + file + "; COMP_WORDS=(testbed --server mariadb @ " +
+                           release[1].str() +
+                           "); COMP_CWORD=4; _testbed; echo \"${COMPREPLY[@]}\"'";
   FILE* pipe = popen(bash.c_str(), "r");
   std::string out(4096, 0);
   out.resize(fread(out.data(), 1, out.size(), pipe));

@@ -95,8 +95,7 @@ TEST_F(ReleaseRunTest, ShellsCompleteTheReleasesThatAreInstalledAtThatTime) {
   std::string out(4096, 0);
   out.resize(fread(out.data(), 1, out.size(), pipe));
   pclose(pipe);
-  EXPECT_EQ(out,
-            "btree@9.8.7 btree@9.9.0\n9.8.7 9.9.0\n9.9.0\nbtree btree@9.8.7 btree@9.9.0\n");
+  EXPECT_EQ(out, "btree@9.8.7 btree@9.9.0\n9.8.7 9.9.0\n9.9.0\nbtree btree@9.8.7 btree@9.9.0\n");
   EXPECT_THAT(Run("completion zsh").out, HasSubstr(" $(testbed completion releases 2>/dev/null)}"));
   EXPECT_THAT(Run("completion fish").out, HasSubstr(" (testbed completion releases 2>/dev/null)'"));
 }
@@ -190,9 +189,9 @@ TEST_F(ReleaseRunTest, ACrashTestIsThatOfTheRelease) {
 }
 
 TEST_F(ReleaseRunTest, ARunThatIsWatchedNamesTheRelease) {
-  const CommandResult result =
-      With("--engine btree@9.8.7 --ram 64M --rows 2000 --threads 1 --operations 500 --account file "
-           "--live");
+  const CommandResult result = With(
+      "--engine btree@9.8.7 --ram 64M --rows 2000 --threads 1 --operations 500 --account file "
+      "--live");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("btree@9.8.7, 1 thread point-read: "));
 }

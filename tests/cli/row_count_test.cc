@@ -251,18 +251,17 @@ TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
     std::vector<std::string> tables;
     int64_t rows;
   };
-  for (const Case& c : std::vector<Case>{
-           {"document-load",
-            "document-query --seconds 60",
-            "document-query --operations 2000",
-            {"default"},
-            3000},
-           {"linkbench-load",
-            "linkbench --seconds 60",
-            "linkbench-check",
-            {"node", "link", "count"},
-            3000},
-           {"ib.i0", "ib.x,ib.qp100", "ib.vac", {"pi1"}, 3000}}) {
+  for (const Case& c : std::vector<Case>{{"document-load",
+                                          "document-query --seconds 60",
+                                          "document-query --operations 2000",
+                                          {"default"},
+                                          3000},
+                                         {"linkbench-load",
+                                          "linkbench --seconds 60",
+                                          "linkbench-check",
+                                          {"node", "link", "count"},
+                                          3000},
+                                         {"ib.i0", "ib.x,ib.qp100", "ib.vac", {"pi1"}, 3000}}) {
     SCOPED_TRACE(c.load);
     tables_ = c.tables;
     arguments_ = EngineWords(GetParam()) + kCommon + "--rows 3000 --threads 1 --warmup 0 ";

@@ -525,9 +525,9 @@ void Parser::ParseSeries() {
 
 Experiment Parser::Parse(bool is_new) {
   is_new_ = is_new;
-  CheckKeys(root_, {"name", "title", "about", "source", "in-order", "copy-loads", "series",
-                    "options", "load", "engine", "scale", "axis", "skip", "metrics", "table",
-                    "finding", "again"});
+  CheckKeys(root_,
+            {"name", "title", "about", "source", "in-order", "copy-loads", "series", "options",
+             "load", "engine", "scale", "axis", "skip", "metrics", "table", "finding", "again"});
   e_.name = Needed(root_, "name");
   e_.title = Needed(root_, "title");
   e_.about = Text(root_, "about");

@@ -202,21 +202,20 @@ json CountersOf(const BenchmarkRows& rows, size_t row, const SettledWrites& sett
   // Rows that an older version stored have only the number of the operations that were answered.
   const char* const charged =
       rows.At(row, "charged_operations").is_number() ? "charged_operations" : "count";
-  json counters = {
-      {"p50_us", rows.At(row, "latency_us_p50")},
-      {"p99_us", rows.At(row, "latency_us_p99")},
-      {"p999_us", rows.At(row, "latency_us_p999")},
-      {"max_us", rows.At(row, "latency_us_max")},
-      {"p50_from_intended_us", rows.At(row, "latency_from_intended_us_p50")},
-      {"p99_from_intended_us", rows.At(row, "latency_from_intended_us_p99")},
-      {"p999_from_intended_us", rows.At(row, "latency_from_intended_us_p999")},
-      {"file_reads_per_op", rows.Ratio(row, "file_reads", charged)},
-      {"kernel_reads_per_op", rows.Ratio(row, "kernel_reads", charged)},
-      {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", charged)},
-      {"device_reads_per_op", rows.PerOperation(row, "phase_own_reads")},
-      {"device_read_bytes_per_op", rows.PerOperation(row, "phase_own_read_bytes")},
-      {"written_per_user_byte", settled.PerUserByte(rows, row)},
-      {"database_bytes", rows.At(row, "phase_database_bytes")}};
+  json counters = {{"p50_us", rows.At(row, "latency_us_p50")},
+                   {"p99_us", rows.At(row, "latency_us_p99")},
+                   {"p999_us", rows.At(row, "latency_us_p999")},
+                   {"max_us", rows.At(row, "latency_us_max")},
+                   {"p50_from_intended_us", rows.At(row, "latency_from_intended_us_p50")},
+                   {"p99_from_intended_us", rows.At(row, "latency_from_intended_us_p99")},
+                   {"p999_from_intended_us", rows.At(row, "latency_from_intended_us_p999")},
+                   {"file_reads_per_op", rows.Ratio(row, "file_reads", charged)},
+                   {"kernel_reads_per_op", rows.Ratio(row, "kernel_reads", charged)},
+                   {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", charged)},
+                   {"device_reads_per_op", rows.PerOperation(row, "phase_own_reads")},
+                   {"device_read_bytes_per_op", rows.PerOperation(row, "phase_own_read_bytes")},
+                   {"written_per_user_byte", settled.PerUserByte(rows, row)},
+                   {"database_bytes", rows.At(row, "phase_database_bytes")}};
   json known = json::object();
   for (const auto& [name, value] : counters.items()) {
     if (value.is_number()) known[name] = value;

@@ -80,8 +80,7 @@ uint32_t TreeCursor::ReadFirst(std::string_view key) {
   if (announced_ < 2 || last.tree != tree_ || !last.missed || context_->read_ahead < 2) return 0;
   const uint64_t leaves = 1 + (announced_ - 1) / last.rows;
   if (leaves < 2) return 0;
-  return ReadLeaves(key,
-                    static_cast<uint32_t>(std::min<uint64_t>(leaves, context_->read_ahead)));
+  return ReadLeaves(key, static_cast<uint32_t>(std::min<uint64_t>(leaves, context_->read_ahead)));
 }
 
 // Returns how many leaves the walk reads at once, from the leaf at fence_ on. If there are less

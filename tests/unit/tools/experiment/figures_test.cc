@@ -51,8 +51,8 @@ TEST(FiguresTest, ASearchThatFoundNoRateShowsNoneOfTheSearchBeforeIt) {
     return json{{"name", name}, {"found_rate", found}, {"measured_rate", measured}};
   };
   json run;
-  run["find_rate"] = json::array({search("ycsb-a", 3000, 3000), search("ycsb-c", 5000, 5000),
-                                  search("ycsb-c", json(), 100)});
+  run["find_rate"] = json::array(
+      {search("ycsb-a", 3000, 3000), search("ycsb-c", 5000, 5000), search("ycsb-c", json(), 100)});
   Figures figures = FiguresOf(json::object(), run);
   EXPECT_EQ(figures.at("find_rate.ycsb_c.measured_rate"), 100);
   EXPECT_FALSE(figures.contains("find_rate.ycsb_c.found_rate"));

@@ -109,8 +109,8 @@ TEST(MetricSeriesTest, ShippedExperimentsNameTheirNumbers) {
   };
   EXPECT_THAT(over("concurrent-inserts"), testing::Contains("rows/round"));
   EXPECT_THAT(over("insert-benchmark"),
-              testing::IsSupersetOf({"qps_qr/inserts a second and client",
-                                     "qps_qp/inserts a second and client"}));
+              testing::IsSupersetOf(
+                  {"qps_qr/inserts a second and client", "qps_qp/inserts a second and client"}));
   EXPECT_THAT(over("cache-split"), testing::Contains("predicted/share"));
   EXPECT_THAT(over("linkbench"), testing::IsSupersetOf({"qps/period", "size/period"}));
 }
