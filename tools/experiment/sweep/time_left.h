@@ -1,7 +1,8 @@
 // How long the rest of a plan takes, by how long its finished cells have taken.
 //
 //   TimeLeft time;
-//   for (const Cell& cell : cells) time.Add(cell.name);
+//   time.Add("engine=btree");
+//   time.Add("engine=rocksdb");
 //   time.Ended("engine=btree", 12.5);
 //   time.Seconds();  // of the rest
 #ifndef TESTBED_TOOLS_EXPERIMENT_SWEEP_TIME_LEFT_H_

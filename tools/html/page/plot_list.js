@@ -119,6 +119,13 @@
 
   // Returns the plot as the text of an SVG file.
   testbed.plotSvg = function (plot) {
+    // The library supposes a narrow font where it has no canvas.
+    echarts.setPlatformAPI({
+      measureText: function (text, font) {
+        var size = /([0-9.]+)px/.exec(font || '');
+        return {width: testbed.textWidth(String(text), size ? Number(size[1]) : 12)};
+      }
+    });
     var chart = echarts.init(null, null, {renderer: 'svg', ssr: true, width: plot.width, height: plot.height});
     chart.setOption(plot.option);
     var text = chart.renderToSVGString();
