@@ -125,6 +125,7 @@ void Ledger::RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) {
   KnownFile& known = files_[{dev, inode}];
   known.kind = kind;
   known.kept = true;
+  known.opening = ++openings_;
   if (kernel_ != nullptr) kernel_->RegisterFile(dev, inode, kind);
 }
 
@@ -133,25 +134,34 @@ void Ledger::OpenFile(uint64_t dev, uint64_t inode, FileKind kind) {
   KnownFile& known = files_[{dev, inode}];
   known.kind = kind;
   ++known.opens;
+  known.opening = ++openings_;
   if (kernel_ != nullptr) kernel_->RegisterFile(dev, inode, kind);
 }
 
-void Ledger::CloseFile(uint64_t dev, uint64_t inode, bool has_name) {
+uint64_t Ledger::Opening(uint64_t dev, uint64_t inode) const {
+  LockGuard lock(mutex_);
+  const auto it = files_.find({dev, inode});
+  return it == files_.end() ? 0 : it->second.opening;
+}
+
+void Ledger::CloseFile(uint64_t dev, uint64_t inode, bool has_name, uint64_t opening) {
   LockGuard lock(mutex_);
   const auto it = files_.find({dev, inode});
   if (it == files_.end() || it->second.opens == 0) return;
   --it->second.opens;
-  if (!has_name) ForgetUnused(dev, inode);
+  if (!has_name) ForgetUnused(dev, inode, opening);
 }
 
-void Ledger::ForgetFile(uint64_t dev, uint64_t inode) {
+void Ledger::ForgetFile(uint64_t dev, uint64_t inode, uint64_t opening) {
   LockGuard lock(mutex_);
-  ForgetUnused(dev, inode);
+  ForgetUnused(dev, inode, opening);
 }
 
-void Ledger::ForgetUnused(uint64_t dev, uint64_t inode) {
+void Ledger::ForgetUnused(uint64_t dev, uint64_t inode, uint64_t opening) {
   const auto it = files_.find({dev, inode});
-  if (it == files_.end() || it->second.opens != 0 || it->second.kept) return;
+  if (it == files_.end()) return;
+  const KnownFile& known = it->second;
+  if (known.opens != 0 || known.kept || known.opening != opening) return;
   files_.erase(it);
   if (kernel_ != nullptr) kernel_->ForgetFile(dev, inode);
 }

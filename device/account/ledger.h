@@ -139,11 +139,14 @@ class Ledger {
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind);
   // OpenFile does so for a file that device/file opens. The kernel level forgets such a file when
   // it is closed and has lost its last name, because another program's file may get the inode then.
-  // CloseFile is called before the descriptor is closed, and ForgetFile while the caller holds a
-  // descriptor of a file that has lost its last name: so no other file has the inode yet.
+  // CloseFile is called after the descriptor was closed, and ForgetFile after the caller has closed
+  // a descriptor of a file that had lost its last name: until then write-back may be under way,
+  // whose end the closing awaits. Both take what Opening returned before the closing, and forget
+  // nothing if the inode was registered since, for a new file.
   void OpenFile(uint64_t dev, uint64_t inode, FileKind kind);
-  void CloseFile(uint64_t dev, uint64_t inode, bool has_name);
-  void ForgetFile(uint64_t dev, uint64_t inode);
+  uint64_t Opening(uint64_t dev, uint64_t inode) const;
+  void CloseFile(uint64_t dev, uint64_t inode, bool has_name, uint64_t opening);
+  void ForgetFile(uint64_t dev, uint64_t inode, uint64_t opening);
 
   // Charges what thread `tid` of another process causes to the operations that run on `thread`,
   // which is a thread of this process, until Unserve or the end of `thread`
@@ -166,13 +169,14 @@ class Ledger {
   void Rejoin(ThreadLedger* thread);
   ThreadLedger* Acquire();
   void Release(ThreadLedger* thread);
-  void ForgetUnused(uint64_t dev, uint64_t inode) REQUIRES(mutex_);
+  void ForgetUnused(uint64_t dev, uint64_t inode, uint64_t opening) REQUIRES(mutex_);
 
   // A file that the kernel level knows.
   struct KnownFile {
     FileKind kind = FileKind::kOtherFile;
-    uint32_t opens = 0;  // how often device/file has it open
-    bool kept = false;   // it was registered for good
+    uint32_t opens = 0;    // how often device/file has it open
+    bool kept = false;     // it was registered for good
+    uint64_t opening = 0;  // number of its last registration, among those of all files
   };
 
   mutable Mutex mutex_;  // protects threads_, idle_, files_, served_ and kernel_
@@ -180,6 +184,7 @@ class Ledger {
   std::vector<ThreadLedger*> idle_ GUARDED_BY(mutex_);  // ThreadLedgers whose threads have ended
   // The files by device and inode are kept for an account that is attached later.
   std::map<std::pair<uint64_t, uint64_t>, KnownFile> files_ GUARDED_BY(mutex_);
+  uint64_t openings_ GUARDED_BY(mutex_) = 0;
   std::map<int, ThreadLedger*> served_ GUARDED_BY(mutex_);  // by id of the server's thread
   std::atomic<AccountDepth> depth_{AccountDepth::kFile};
   KernelAccount* kernel_ GUARDED_BY(mutex_) = nullptr;

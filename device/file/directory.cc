@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
@@ -50,10 +51,12 @@ NameLoss::~NameLoss() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void NameLoss::Done() const {
+void NameLoss::Done() {
   struct stat st;
   if (fd_ < 0 || ::fstat(fd_, &st) != 0 || st.st_nlink != 0) return;
-  Ledger::Get().ForgetFile(st.st_dev, st.st_ino);
+  const uint64_t opening = Ledger::Get().Opening(st.st_dev, st.st_ino);
+  ::close(std::exchange(fd_, -1));
+  Ledger::Get().ForgetFile(st.st_dev, st.st_ino, opening);
 }
 
 bool IsThere(const std::string& path) { return ModeOf(path) != 0; }
@@ -167,14 +170,14 @@ void RenameFile(const std::string& from, const std::string& to) {
   if (::lstat(to.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode)) {
     throw Error(Error::kIo, "cannot rename " + from + " to " + to + ": that is no regular file");
   }
-  const NameLoss loss(to);
+  NameLoss loss(to);
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
   loss.Done();
 }
 
 void RemoveFile(const std::string& path) {
   CheckLockedDirectory(path);
-  const NameLoss loss(path);
+  NameLoss loss(path);
   if (::unlink(path.c_str()) != 0) {
     if (errno != ENOENT) throw Error::Io("remove", path, errno);
     return;

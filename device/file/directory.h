@@ -49,18 +49,18 @@ void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
 // A NameLoss is for code that removes or replaces a file by another call, such as unlink(2). It is
 // made before the call, and Done() is called when the call has succeeded. If the file has lost its
-// last name, the account forgets it (Ledger::ForgetFile). The NameLoss keeps the file's inode, so
-// that no other file gets it before.
+// last name, the account forgets it (Ledger::ForgetFile). The NameLoss keeps the file's inode until
+// then, so that Done() knows whose it is.
 class NameLoss {
  public:
   explicit NameLoss(const std::string& path);
   ~NameLoss();
   NameLoss(const NameLoss&) = delete;
   NameLoss& operator=(const NameLoss&) = delete;
-  void Done() const;
+  void Done();
 
  private:
-  const int fd_;  // -1: the file is not there, or no descriptor is free
+  int fd_;  // -1: the file is not there, or no descriptor is free
 };
 // Gives the file `from` the further name `to`, unless something has that name. Returns whether it
 // did. `from` must be the file's only name, which nobody else uses. Throws when the system refuses.

@@ -145,10 +145,10 @@ File::~File() {
   const char* map = map_.load();
   if (map != nullptr) ::munmap(const_cast<char*>(map), map_size_.load());
   struct stat st;
-  if (::fstat(fd_, &st) == 0) {
-    Ledger::Get().CloseFile(st.st_dev, st.st_ino, st.st_nlink != 0);
-  }
+  const bool told = ::fstat(fd_, &st) == 0;
+  const uint64_t opening = told ? Ledger::Get().Opening(st.st_dev, st.st_ino) : 0;
   ::close(fd_);
+  if (told) Ledger::Get().CloseFile(st.st_dev, st.st_ino, st.st_nlink != 0, opening);
 }
 
 bool File::Aligned(uint64_t offset, const void* memory, size_t n) const {

@@ -184,7 +184,7 @@ void LogSegments::Recycle(LogSegment& old) {
 
 void LogSegments::Remove(const std::string& path) {
   CheckLockedDirectory(path);
-  const NameLoss loss(path);
+  NameLoss loss(path);
   if (::unlink(path.c_str()) != 0) throw Error::Io("remove", path, errno);
   loss.Done();
   SyncDirectory(directory_);

@@ -397,7 +397,7 @@ IOStatus RocksdbFileSystem::NewLogger(const std::string& path, const IOOptions&,
 
 IOStatus RocksdbFileSystem::DeleteFile(const std::string& path, const IOOptions& options,
                                        IODebugContext* debug) {
-  const NameLoss loss(path);
+  NameLoss loss(path);
   IOStatus status = target()->DeleteFile(path, options, debug);
   if (status.ok()) loss.Done();
   return status;
@@ -405,7 +405,7 @@ IOStatus RocksdbFileSystem::DeleteFile(const std::string& path, const IOOptions&
 
 IOStatus RocksdbFileSystem::RenameFile(const std::string& from, const std::string& to,
                                        const IOOptions& options, IODebugContext* debug) {
-  const NameLoss loss(to);
+  NameLoss loss(to);
   IOStatus status = target()->RenameFile(from, to, options, debug);
   if (status.ok()) loss.Done();
   return status;

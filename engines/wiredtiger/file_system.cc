@@ -158,7 +158,7 @@ int SizeOf(WT_FILE_SYSTEM*, WT_SESSION*, const char* name, wt_off_t* size) {
 int Remove(WT_FILE_SYSTEM*, WT_SESSION*, const char* name, uint32_t flags) {
   return Guarded([&] {
     Charge charge(FileSystem::KindOf(name));
-    const NameLoss loss(name);
+    NameLoss loss(name);
     if (::unlink(name) != 0) throw Error::Io("remove", name, errno);
     loss.Done();
     if (flags & WT_FS_DURABLE) SyncDirectory(Directory(name));
@@ -168,7 +168,7 @@ int Remove(WT_FILE_SYSTEM*, WT_SESSION*, const char* name, uint32_t flags) {
 int Rename(WT_FILE_SYSTEM*, WT_SESSION*, const char* from, const char* to, uint32_t flags) {
   return Guarded([&] {
     Charge charge(FileSystem::KindOf(to));
-    const NameLoss loss(to);
+    NameLoss loss(to);
     if (::rename(from, to) != 0) throw Error::Io("rename", from, errno);
     loss.Done();
     if (!(flags & WT_FS_DURABLE)) return;

@@ -89,6 +89,8 @@ TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
       const bool counted = run["accounting"]["kernel_account"] == true;
       if (!counted || cell["device"]["exclusive"] != true) continue;
       for (const nlohmann::json& phase : run["phases"]) {
+        // A request may be under way at a border of phases that follow each other at once.
+        if (phase["account"]["closure"]["at_rest"] != true) continue;
         for (const char* figure : {"reads", "read_bytes", "writes", "write_bytes"}) {
           EXPECT_EQ(phase["account"]["closure"][figure], 0)
               << cell["cell"]["name"] << " " << phase["name"] << " " << figure;

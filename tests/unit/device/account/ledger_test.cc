@@ -194,6 +194,26 @@ TEST_F(LedgerTest, ThreadsThatEndedLeaveTheirCounts) {
             static_cast<uint64_t>(kThreads * kOperations * 7));
 }
 
+// While a file that has lost its name is closed, another thread may make a file, which gets its inode.
+TEST_F(LedgerTest, AFileThatGetsTheInodeOfAClosedOneStaysKnown) {
+  FakeAccount account;
+  Ledger::Get().Configure(AccountDepth::kKernel, &account);
+  const std::pair<uint64_t, uint64_t> number(7, 1234567);
+  const auto [dev, inode] = number;
+  Ledger::Get().OpenFile(dev, inode, FileKind::kLog);
+  const uint64_t opening = Ledger::Get().Opening(dev, inode);
+  Ledger::Get().OpenFile(dev, inode, FileKind::kData);  // the new one
+  Ledger::Get().CloseFile(dev, inode, true, Ledger::Get().Opening(dev, inode));
+  Ledger::Get().CloseFile(dev, inode, false, opening);
+  EXPECT_TRUE(account.files().contains(number)) << "its pages are written back later";
+  Ledger::Get().ForgetFile(dev, inode, opening);
+  EXPECT_TRUE(account.files().contains(number));
+  Ledger::Get().ForgetFile(dev, inode, Ledger::Get().Opening(dev, inode));
+  EXPECT_FALSE(account.files().contains(number));
+  EXPECT_EQ(Ledger::Get().Opening(dev, inode), 0u);
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+}
+
 // A removed file stayed known, and a file of another program that got its inode was the run's.
 TEST_F(LedgerTest, AFileWithoutANameIsForgottenWhenItIsClosed) {
   std::string directory = std::filesystem::current_path() / "ledger_test_XXXXXX";
