@@ -192,7 +192,7 @@
       }
       used += item;
     });
-    return names.length > 1 ? 22 * lines : 0;
+    return names.length > 1 ? 22 + 26 * (lines - 1) : 0;
   };
 
   testbed.plotLegend = function (theme, names) {

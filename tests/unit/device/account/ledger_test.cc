@@ -194,7 +194,7 @@ TEST_F(LedgerTest, ThreadsThatEndedLeaveTheirCounts) {
             static_cast<uint64_t>(kThreads * kOperations * 7));
 }
 
-// While a file that has lost its name is closed, another thread may make a file, which gets its inode.
+// While a file that has lost its name is closed, another thread may make one, which gets its inode.
 TEST_F(LedgerTest, AFileThatGetsTheInodeOfAClosedOneStaysKnown) {
   FakeAccount account;
   Ledger::Get().Configure(AccountDepth::kKernel, &account);
