@@ -26,7 +26,7 @@ std::atomic<bool> ReadTrace::on_{false};
 uint32_t ReadTrace::NewFile() { return next_file.fetch_add(1, std::memory_order_relaxed); }
 
 void ReadTrace::Start(size_t most) {
-  slots.reset(new Read[most]);
+  slots = std::make_unique_for_overwrite<Read[]>(most);
   slot_count = most;
   next_slot.store(0);
   on_.store(true);

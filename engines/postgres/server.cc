@@ -20,6 +20,7 @@
 #include "device/file/directory.h"
 #include "device/os/interrupted.h"
 #include "engines/postgres/versions.h"
+#include "engines/sql/owned_descriptor.h"
 
 namespace testbed::postgres {
 namespace {
@@ -28,18 +29,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kAnswerPatience(60);  // for a server that has made its socket
 constexpr char kSocket[] = ".s.PGSQL.5432";
-
-// A HeldDescriptor closes its descriptor when it goes, also by an exception.
-struct HeldDescriptor {
-  explicit HeldDescriptor(int number) : fd(number) {}
-  ~HeldDescriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-  HeldDescriptor(const HeldDescriptor&) = delete;
-  HeldDescriptor& operator=(const HeldDescriptor&) = delete;
-
-  const int fd;
-};
 
 // Returns the name of the user that this process connects as.
 std::string NameOfUser() {
@@ -182,7 +171,7 @@ void PrivateServer::CopyTemplate(const std::string& templates) {
                   settings_.wal_segment_size >> 20, settings_.checksums ? "checksums" : "plain");
   fs::create_directories(templates);
   {
-    const HeldDescriptor lock(
+    const sql::OwnedDescriptor lock(
         ::open((templates + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (lock.fd < 0 || ::flock(lock.fd, LOCK_EX) != 0) throw Error::Io("lock", templates, errno);
     if (!fs::exists(made)) {
@@ -203,7 +192,7 @@ void PrivateServer::MakeCluster() {
   if (const char* templates = std::getenv("TESTBED_SERVER_TEMPLATES"))
     return CopyTemplate(templates);
   // syncfs tells of the write-backs that have failed since its descriptor was opened.
-  const HeldDescriptor files(::open(cluster().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const sql::OwnedDescriptor files(::open(cluster().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (files.fd < 0) throw Error::Io("open", cluster(), errno);
   InitDb(cluster());
   // This one sync replaces that of initdb, which takes a call for each of its thousand files.

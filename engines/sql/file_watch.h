@@ -10,14 +10,13 @@
 #ifndef TESTBED_ENGINES_SQL_FILE_WATCH_H_
 #define TESTBED_ENGINES_SQL_FILE_WATCH_H_
 
-#include <unistd.h>
-
 #include <functional>
 #include <map>
 #include <string>
 #include <thread>
 
 #include "device/account/operations.h"
+#include "engines/sql/owned_descriptor.h"
 
 namespace testbed {
 
@@ -32,18 +31,6 @@ class FileWatch {
   FileWatch& operator=(const FileWatch&) = delete;
 
  private:
-  // A Descriptor closes itself, also when the constructor of the FileWatch throws.
-  struct Descriptor {
-    explicit Descriptor(int number) : fd(number) {}
-    ~Descriptor() {
-      if (fd >= 0) ::close(fd);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    const int fd;
-  };
-
   void Enter(const std::string& path);
   // Tells the ledger all files in the directory, whose path is relative to dir_, and watches it and
   // the directories in it.
@@ -54,8 +41,8 @@ class FileWatch {
   const std::function<FileKind(const std::string& path)> kind_;
   std::map<int, std::string>
       watched_;  // directory by inotify's number; after the start only Follow's thread uses it
-  const Descriptor inotify_;
-  const Descriptor stop_;  // eventfd that tells the thread to end
+  const sql::OwnedDescriptor inotify_;
+  const sql::OwnedDescriptor stop_;  // eventfd that tells the thread to end
   std::thread thread_;
 };
 

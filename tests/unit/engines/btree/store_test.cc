@@ -310,6 +310,16 @@ TEST_F(StoreTest, ALongTransactionWithoutItsLastPartNeverHappened) {
   }
 }
 
+uint64_t LeavesOf(const Tree& tree, TreeContext* context, uint32_t page_size) {
+  AlignedBuffer copy(page_size);
+  uint64_t leaves = 0;
+  for (std::string at;; at = Node(copy.data(), page_size).HighFence()) {
+    tree.CopyLeaf(context, Tree::Bound::kCover, at, copy.data());
+    ++leaves;
+    if (Node(copy.data(), page_size).unbounded()) return leaves;
+  }
+}
+
 // Each leaf must be read once, ahead of the scan or when the scan enters it. A short scan must read
 // nothing ahead.
 TEST_F(StoreTest, ScansReadAhead) {
@@ -339,14 +349,8 @@ TEST_F(StoreTest, ScansReadAhead) {
     const PoolCounters before = store_->pool()->Counters();
     ExpectRows(tree, model);  // forward, then backward
     const PoolCounters after = store_->pool()->Counters();
-    uint64_t leaves = 0;
     StoreClient client(store_.get());
-    AlignedBuffer copy(options_.page_size);
-    for (std::string at;; at = Node(copy.data(), options_.page_size).HighFence()) {
-      tree->CopyLeaf(client.context(), Tree::Bound::kCover, at, copy.data());
-      ++leaves;
-      if (Node(copy.data(), options_.page_size).unbounded()) break;
-    }
+    const uint64_t leaves = LeavesOf(*tree, client.context(), options_.page_size);
     ASSERT_GT(leaves, 50u);
     if (io == IoMode::kMmap) {
       EXPECT_EQ(after.fetched, 0u) << "the kernel reads ahead";
@@ -369,12 +373,7 @@ TEST_F(StoreTest, AScanOfKnownLengthReadsItsLeavesAtOnce) {
     StoreClient client(store_.get());
     Tree* tree = store_->OpenTable("t");
     for (int i = 0; i < 400; ++i) RandomCommit(&client, tree, &model, 20, 0);
-    AlignedBuffer copy(options_.page_size);
-    for (std::string at;; at = Node(copy.data(), options_.page_size).HighFence()) {
-      tree->CopyLeaf(client.context(), Tree::Bound::kCover, at, copy.data());
-      ++leaves;
-      if (Node(copy.data(), options_.page_size).unbounded()) break;
-    }
+    leaves = LeavesOf(*tree, client.context(), options_.page_size);
   }
   ASSERT_GT(leaves, 50u);
   const uint64_t rows = model.size() * 10 / leaves;  // of about ten leaves

@@ -277,15 +277,20 @@ TEST(RateStepTest, WhatOneKindLeavesUndoneIsNoneOfAnother) {
   EXPECT_EQ(all.undone, 500u);
 }
 
+// Makes operations of the first kind undone, 2 ms after they were to begin.
+void LeaveUndone(int operations, PhaseResult* part) {
+  Histogram undone;
+  for (int i = 0; i < operations; ++i) undone.Record(2'000'000);
+  part->undone.Add(undone);
+  part->ops[0].undone.Add(undone);
+}
+
 // Operations that kept rows for their check are in no latency, and were performed.
 TEST(RateStepTest, OperationsThatAreInNoLatencyAreCounted) {
   const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
   PhaseResult part = Part(1, {{1'000, 4'950}, {2'000'000, 50}});
   part.ops[0].count = 10'000;
-  Histogram undone;
-  for (int i = 0; i < 150; ++i) undone.Record(2'000'000);
-  part.undone.Add(undone);
-  part.ops[0].undone.Add(undone);
+  LeaveUndone(150, &part);
   RateStep step{.target = 10'000};
   step.Add(part, limit);
   EXPECT_EQ(step.count(), 10'000u);
@@ -300,10 +305,7 @@ TEST(RateStepTest, AStepIsLongEnoughByTheOperationsThatHaveALatency) {
   const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
   PhaseResult part = Part(1, {{1'000, 5'000}});
   part.ops[0].count = 10'000;
-  Histogram undone;
-  for (int i = 0; i < 150; ++i) undone.Record(2'000'000);
-  part.undone.Add(undone);
-  part.ops[0].undone.Add(undone);
+  LeaveUndone(150, &part);
   RateStep step{.target = 10'000};
   step.Add(part, limit);
   EXPECT_EQ(step.count(), 10'000u);
