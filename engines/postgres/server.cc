@@ -20,7 +20,7 @@
 #include "device/file/directory.h"
 #include "device/os/interrupted.h"
 #include "engines/postgres/versions.h"
-#include "engines/sql/owned_descriptor.h"
+#include "engines/sql/file_watch.h"
 
 namespace testbed::postgres {
 namespace {

@@ -10,17 +10,35 @@
 #ifndef TESTBED_ENGINES_SQL_FILE_WATCH_H_
 #define TESTBED_ENGINES_SQL_FILE_WATCH_H_
 
+#include <unistd.h>
+
 #include <functional>
 #include <map>
 #include <string>
 #include <thread>
 
 #include "device/account/operations.h"
-#include "engines/sql/owned_descriptor.h"
 
 namespace testbed {
 
 // Thread-safe.
+namespace sql {
+
+// An OwnedDescriptor closes its descriptor at the end of its life, also when an exception passes.
+struct OwnedDescriptor {
+  // A negative number stands for no descriptor, as open(2) returns it.
+  explicit OwnedDescriptor(int number) : fd(number) {}
+  ~OwnedDescriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+  OwnedDescriptor(const OwnedDescriptor&) = delete;
+  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
+
+  const int fd;
+};
+
+}  // namespace sql
+
 class FileWatch {
  public:
   // `kind` returns the kind of a file by its path relative to `dir`. The FileWatch's own thread
