@@ -36,12 +36,13 @@ Figure FigureOf(const Metric& metric) {
 
 using LabelSet = std::set<std::string>;  // labels of sides
 
-// Returns a counter per operation. A sample without the counter had 0 of it when its side is one of
-// `having`, which have the counter in other samples. The counter is unknown on a side whose samples
-// all lack it: its engine does not count it.
+// Returns a counter per operation, those that got no answer included, as metrics of the account
+// are. A sample without the counter had 0 of it when its side is one of `having`, which have the
+// counter in other samples. The counter is unknown on a side whose samples all lack it: its engine
+// does not count it.
 Figure FigureOfCounter(const std::string& name, const LabelSet& having) {
   const auto value = [name, having](const json& sample) {
-    const double count = sample.at("count").get<double>();
+    const double count = sample.value("charged", sample.at("count").get<double>());
     if (!(count > 0) || !having.contains(sample.at("side").get<std::string>())) {
       return kUnknownValue;
     }

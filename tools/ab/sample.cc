@@ -1,9 +1,11 @@
 #include "tools/ab/sample.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "tools/report/figures.h"
 #include "tools/statistics/metrics.h"
 
 namespace testbed {
@@ -98,6 +100,10 @@ json SampleJson(const SamplePlace& place, const json& phase, size_t kinds) {
                  {"count", phase.at("count")},
                  {"metrics", std::move(metrics)},
                  {"counters", FlatCounters(phase.at("account"))}};
+  const double charged = ChargedOperations(phase);
+  if (charged != phase.at("count").get<double>()) {
+    sample["charged"] = static_cast<uint64_t>(charged);
+  }
   if (json told = ToldJson(phase, by_kind); !told.empty()) sample["told"] = std::move(told);
   if (phase.contains("rest")) sample["rest"] = FlatRest(phase["rest"]);
   return sample;

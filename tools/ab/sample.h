@@ -25,7 +25,9 @@ struct SamplePlace {
 };
 
 // Returns the sample of a phase or slice. `kinds` is the number of kinds of operation that are
-// measured apart. The sample of a slice has the "rest" before it, without counts of 0.
+// measured apart. The sample of a slice has the "rest" before it, without counts of 0. The sample
+// of a run with operations that got no answer has "charged": their number and that of the others
+// (ChargedOperations).
 nlohmann::json SampleJson(const SamplePlace& place, const nlohmann::json& phase, size_t kinds);
 
 // Takes what the device counted out of the sample of a slice whose `account` this is, because

@@ -96,6 +96,15 @@ TEST(AbAnswersTest, NamesTheCountersThatMovedAndNoMetric) {
   EXPECT_NEAR(moved[0].answer.effect, 2, 1e-6);
 }
 
+// A lost operation did its part of what was counted, in the counters as in the metrics.
+TEST(AbAnswersTest, CountersAreDividedByOperationsWithoutAnAnswerToo) {
+  json document = Comparison(8, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    if (sample["side"] == "b") sample["charged"] = 200;
+  }
+  EXPECT_TRUE(MovedCounters(document).empty());
+}
+
 // An engine that does not count something has not counted 0 of it. A counter that a side has in
 // some samples was 0 in the others.
 TEST(AbAnswersTest, ACounterThatOneEngineLacksHasNotMoved) {

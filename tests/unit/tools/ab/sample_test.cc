@@ -77,6 +77,17 @@ TEST(AbSampleTest, KeepsHowManyOperationsTellAPercentile) {
   EXPECT_EQ(told["update.intended_p99"], 90);
 }
 
+// Operations that got no answer caused a part of what was counted.
+TEST(AbSampleTest, KeepsHowManyOperationsAreCharged) {
+  json run = Slice();
+  EXPECT_FALSE(SampleJson({"a"}, run, 1).contains("charged"));
+  run["unanswered"] = {{{"name", "insert"}, {"count", 300}}};
+  const json sample = SampleJson({"a"}, run, 1);
+  EXPECT_EQ(sample["count"], 100);
+  EXPECT_EQ(sample["charged"], 400);
+  EXPECT_EQ(sample["metrics"]["engine_asks"], 0.5);
+}
+
 TEST(AbSampleTest, ADeviceThatSidesShareIsLeftOut) {
   json sample = SampleJson({"a"}, Slice(), 0);
   EXPECT_EQ(sample["metrics"]["device_reads"], 0.4);
