@@ -147,9 +147,7 @@ uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
   if (options.data.order == KeyOrder::kFile) {
     CheckKeysName(options.data.keys_file);
     const Dataset dataset(options.data);
-    // A data set has room for keys that do not exist, which are one byte longer than the others.
-    const size_t absent = options.workload.hit_ratio < 1 ? 1 : 0;
-    CheckLongestKey(options, can, dataset.max_key_size() - 1 + absent);
+    CheckLongestKey(options, can, dataset.LongestKey(options.workload.hit_ratio < 1));
     CheckLongestValue(options, can, dataset.max_value_size());
     const uint64_t keys = dataset.rows();
     if (!options.rows || *options.rows == keys) return keys;

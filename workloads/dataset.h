@@ -76,6 +76,11 @@ class Dataset {
   const DatasetOptions& options() const { return options_; }
   uint64_t rows() const { return options_.rows; }
   size_t max_key_size() const { return max_key_size_; }
+  // Returns the bytes of the longest key of a row or, with `absent`, of the longest that AbsentKey
+  // makes, which is one byte longer where the keys come from a file.
+  size_t LongestKey(bool absent) const {
+    return max_key_size_ - (options_.order == KeyOrder::kFile && !absent ? 1 : 0);
+  }
   // Bytes of all keys, and of all values, of the data set as it is loaded; index entries not
   // included. With kUniform the sum has the exact sizes of the first 2^27 rows, and the mean size
   // for each further row.

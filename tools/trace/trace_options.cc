@@ -87,8 +87,8 @@ void ApplyTraceThreads(const std::vector<std::string>& words, RunOptions* option
 
 void CheckRecordedRows(const RunOptions& options, const Dataset& dataset) {
   if (options.record_file.empty()) return;
-  const size_t key_bytes =
-      dataset.max_key_size() + (dataset.options().indexes != 0 ? Dataset::kAttributeBytes : 0);
+  const size_t key_bytes = dataset.LongestKey(options.workload.hit_ratio < 1) +
+                           (dataset.options().indexes != 0 ? Dataset::kAttributeBytes : 0);
   if (key_bytes > kMostTraceKey) {
     throw Error(Error::kUsage, fmt::format("--record writes keys of {} bytes at most, and those of "
                                            "the rows have up to {}; leave it out",

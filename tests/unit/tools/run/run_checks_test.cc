@@ -2,13 +2,18 @@
 #include "tools/run/run_checks.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
 #include "device/error.h"
 #include "device/machine/scratch.h"
+#include "tools/trace/trace_options.h"
+#include "workloads/trace/trace_format.h"
 
 namespace testbed {
 namespace {
@@ -106,6 +111,39 @@ TEST(CheckSpaceTest, ARefusalTellsWhatIsNeeded) {
             "free space, or give fewer --rows or begin in another directory");
   EXPECT_NO_THROW(CheckSpace(3 << 20, "/proc", 1, 3 << 20)) << "the old database has the space";
   EXPECT_THROW(CheckSpace(3 << 20, "/proc", 1, 2 << 20), Error);
+}
+
+// A key that no row has ends with one byte more than the key of a row.
+TEST(CheckRecordedRowsTest, TheLongestKeyOfATraceIsRecorded) {
+  const auto load = [](size_t bytes) {
+    DatasetOptions data;
+    data.order = KeyOrder::kFile;
+    data.keys_file = testing::TempDir() + "recorded_rows_" + std::to_string(::getpid()) + "_" +
+                     std::to_string(bytes);
+    std::ofstream(data.keys_file) << "pear\n" << std::string(bytes, 'x') << "\n";
+    const auto dataset = std::make_unique<const Dataset>(data);
+    std::filesystem::remove(data.keys_file);
+    return dataset;
+  };
+  // A process reads a file of keys once, so each text has a file of its own.
+  const auto shorter = load(kMostTraceKey - 1), longest = load(kMostTraceKey),
+             longer = load(kMostTraceKey + 1);
+  const auto accepts = [](const Dataset& dataset, double hit_ratio) {
+    RunOptions options = ParseRunOptions({"--engine", "null", "--workload", "insert,point-read"});
+    options.record_file = "a.trace";
+    options.workload.hit_ratio = hit_ratio;
+    try {
+      CheckRecordedRows(options, dataset);
+      return true;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      return false;
+    }
+  };
+  EXPECT_TRUE(accepts(*longest, 1));
+  EXPECT_FALSE(accepts(*longer, 1));
+  EXPECT_TRUE(accepts(*shorter, 0.5));
+  EXPECT_FALSE(accepts(*longest, 0.5));
 }
 
 }  // namespace
