@@ -77,11 +77,20 @@ uint32_t TraceBuilder::TableOf(std::string_view name) {
 
 std::string_view TraceBuilder::KeyOf(std::string_view key, std::string* room) const {
   if (!options_.hash_keys) return key;
+  // Each part of a shorter key's hash is a hash of the whole key. The time would grow with the
+  // square of the length, so that the parts of a longer one follow from its first two, which are
+  // different for different keys.
+  constexpr size_t kShorterKey = 512;
   room->clear();
   const size_t size = std::max<size_t>(key.size(), 8);
+  uint64_t first = 0, second = 0;
   for (uint64_t i = 0; room->size() < size; ++i) {
-    const uint64_t part =
-        XXH3_64bits_withSeed(key.data(), key.size(), Mix64(options_.hash_seed + i));
+    const uint64_t seed = Mix64(options_.hash_seed + i);
+    const uint64_t part = i < 2 || size <= kShorterKey
+                              ? XXH3_64bits_withSeed(key.data(), key.size(), seed)
+                              : Mix64(second + Mix64(first + seed));
+    if (i == 0) first = part;
+    if (i == 1) second = part;
     room->append(reinterpret_cast<const char*>(&part), std::min(sizeof part, size - room->size()));
   }
   return *room;

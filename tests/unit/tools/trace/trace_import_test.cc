@@ -107,6 +107,26 @@ TEST_F(TraceImportTest, HashedKeysKeepTheirLengthAndTellNothing) {
   EXPECT_EQ(all[4].calls[0].key.size(), 8u) << "short keys become longer, so that they differ";
 }
 
+// A hash of each part over the whole key would take seconds here, and minutes in a larger file.
+TEST_F(TraceImportTest, HashesOfLongKeysDifferInAllParts) {
+  constexpr size_t kKeys = 100;
+  std::string text = "key\n";
+  for (size_t i = 0; i < kKeys; ++i) {
+    text += std::string(kMostTraceKey - 3, 'k') + std::to_string(100 + i) + "\n";
+  }
+  Import(text, {.clients = 1, .hash_keys = true, .hash_seed = 7});
+  const std::vector<TraceOperation> all = Operations(path_);
+  ASSERT_EQ(all.size(), kKeys);
+  for (size_t at = 0; at < kMostTraceKey; at += 8) {
+    std::set<std::string_view> parts;
+    for (const TraceOperation& operation : all) {
+      ASSERT_EQ(operation.calls[0].key.size(), kMostTraceKey);
+      parts.insert(operation.calls[0].key.substr(at, 8));
+    }
+    ASSERT_EQ(parts.size(), kKeys) << "at byte " << at;
+  }
+}
+
 TEST_F(TraceImportTest, ColumnsOfACsvFileAreFoundByName) {
   EXPECT_EQ(Import("key,ignored,operation,value_size,time,table\r\n"
                    "\"a,b\",x,put,10,100.5,t1\r\n"
