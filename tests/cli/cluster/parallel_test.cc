@@ -82,14 +82,17 @@ TEST_F(ParallelTest, BlocksOfAHostThatIsGoneRunOnAnother) {
   EXPECT_EQ(Cells("o").size(), 4u);
 }
 
-// When a host had lost its power in the middle of a block, ssh waited for it for hours.
-TEST_F(ParallelTest, SshNoticesThatAHostHasGone) {
+// When a host had lost its power in the middle of a block, ssh waited for it for hours. A master of
+// the user's configuration that a task's ssh had become stayed behind after Ctrl-C.
+TEST_F(ParallelTest, SshNoticesThatAHostHasGoneAndLeavesNoMasterBehind) {
   WriteSweep(0.2, 1);
   const std::string fake = directory_.string();
   const CommandResult result =
       Run(kOverSsh, "FAKE=" + fake + " PARALLEL_SSH= PATH=" + fake + ":$PATH HOME=" + fake);
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_NE(Read(directory_ / "options").find("-oServerAliveInterval="), std::string::npos);
+  const std::string options = Read(directory_ / "options");
+  EXPECT_NE(options.find("-oServerAliveInterval="), std::string::npos) << options;
+  EXPECT_NE(options.find("-oControlMaster=no\n"), std::string::npos) << options;
 }
 
 // Two blocks would run at once on a host that is named twice.

@@ -32,8 +32,11 @@ constexpr char kPlace[] = "@block@";
 
 // The ssh of the tasks, unless the user's PARALLEL_SSH names another. For a host that has lost its
 // power or its network, ssh would wait for hours. This one gives up after five minutes without an
-// answer of the host's sshd, as Slurm does by default with its nodes.
-constexpr char kSsh[] = "ssh -oServerAliveInterval=30 -oServerAliveCountMax=10";
+// answer of the host's sshd, as Slurm does by default with its nodes. Where the configuration of
+// the user lets each ssh become the master of a shared connection, this one uses a master that is
+// there, but becomes none: with ControlPersist a master would outlive the command, and without it
+// would stay until the user's own sessions on that host have ended.
+constexpr char kSsh[] = "ssh -oServerAliveInterval=30 -oServerAliveCountMax=10 -oControlMaster=no";
 
 // The signals by which GNU parallel ends a task whose ssh has ended, and how many ms it waits after
 // each. By default a second SIGTERM comes after 200 ms, at which testbed ends at once, and SIGKILL
