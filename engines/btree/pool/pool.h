@@ -117,6 +117,10 @@ class Pool : private VisitCounts {
   // it.
   Look TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* missing);
   void EndRead(const MissingPage& missing, bool valid);
+  // Unlatches a missing page whose read was started, and which nobody can wait for because of an
+  // error. The page is read into another frame by the next thread that asks for it. The kernel may
+  // write into the frame at any time, so the frame is never used again. Does not throw.
+  void AbandonRead(const MissingPage& missing);
   // Returns the page as Optimistic does if it is in the pool and no thread is changing it; else an
   // empty guard. Waits for nothing and counts no request.
   OptimisticGuard Peek(PageId id);
@@ -126,7 +130,8 @@ class Pool : private VisitCounts {
   // Reads in those of the pages that are missing, with all reads in flight at once, and waits for
   // them. Skips a page that is latched or for which there is no frame. Stops at an error: a page
   // that cannot be read stays missing, and the thread that asks for it gets the error. Returns the
-  // number of pages read.
+  // number of pages read. Throws Error (kIo) when the kernel refuses to wait for the reads, which
+  // are then abandoned; the ring must be destroyed.
   uint32_t Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids);
 
   // Returns the page of `guard`, latched exclusively, if it has not changed since; else an empty

@@ -191,6 +191,10 @@ void Pool::EndRead(const MissingPage& missing, bool valid) {
   table_.Unexclude(missing.id, valid ? missing.frame : kNoFrame, 0);
 }
 
+// The frame keeps the number of the page, which leads to this frame no more. So no thread finds the
+// frame, and the replacement never gives it to a page.
+void Pool::AbandonRead(const MissingPage& missing) { table_.Unexclude(missing.id, kNoFrame, 0); }
+
 uint32_t Pool::Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids) {
   std::vector<MissingPage> reads;
   reads.reserve(ids.size());
@@ -213,8 +217,16 @@ uint32_t Pool::Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId>
     reads.push_back(missing);
   }
   for (size_t i = 0; i < reads.size(); ++i) {
-    const ReadRing::Ended ended = ring->Take();
-    const MissingPage& read = reads[ended.tag];
+    ReadRing::Ended ended{};
+    try {
+      ended = ring->Take();
+    } catch (...) {
+      for (const MissingPage& read : reads) {
+        if (read.frame != kNoFrame) AbandonRead(read);
+      }
+      throw;
+    }
+    MissingPage& read = reads[ended.tag];
     bool valid = true;
     try {
       file_->FinishRead(read.id, read.page, ended.result);
@@ -222,6 +234,7 @@ uint32_t Pool::Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId>
       valid = false;
     }
     EndRead(read, valid);
+    read.frame = kNoFrame;  // ended
   }
   client->fetched.Add(reads.size());
   return static_cast<uint32_t>(reads.size());

@@ -18,10 +18,14 @@ BtreeReadQueue::~BtreeReadQueue() {
   try {
     while (ring_.in_flight() > 0) {
       Slot& slot = slots_[ring_.Take().tag];
+      slot.reads = false;
       store_->pool()->EndRead(slot.lookup.missing, false);
     }
   } catch (const Error&) {
-    // The kernel refuses to wait for the reads. Their pages stay latched, and the process goes on.
+    // The kernel refuses to wait for the reads.
+    for (const Slot& slot : slots_) {
+      if (slot.reads) store_->pool()->AbandonRead(slot.lookup.missing);
+    }
   }
 }
 
@@ -125,6 +129,7 @@ void BtreeReadQueue::Run(uint32_t at) {
     store_->pool()->EndRead(missing, false);
     throw;
   }
+  slot.reads = true;
   context->client.misses.Add(1);
 }
 
@@ -136,6 +141,7 @@ void BtreeReadQueue::TakeRead() {
 void BtreeReadQueue::EndRead(const ReadRing::Ended& ended) {
   const auto at = static_cast<uint32_t>(ended.tag);
   Slot& slot = slots_[at];
+  slot.reads = false;
   const Pool::MissingPage missing = slot.lookup.missing;
   try {
     const IoTask::Work work(slot.task);  // FinishRead may read the rest of a short read itself

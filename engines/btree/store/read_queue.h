@@ -64,6 +64,7 @@ class BtreeReadQueue : public ReadQueue {
     Lookup lookup;
     std::string value;
     bool found = false;
+    bool reads = false;  // a read of lookup.missing is in flight
   };
   void Run(uint32_t slot);
   void LookUpByTurns(const Tree* tree);  // continues turns_ until each look-up ends or gives up

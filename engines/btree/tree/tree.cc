@@ -206,7 +206,13 @@ uint32_t Tree::ReadAhead(TreeContext* context, std::string_view key, uint32_t pa
       return 0;
     }
   }
-  env_.pool->Fetch(&context->client, context->ring.get(), leaves);
+  try {
+    env_.pool->Fetch(&context->client, context->ring.get(), leaves);
+  } catch (const Error&) {
+    context->ring.reset();  // reads that nobody could wait for may still be in it
+    context->read_ahead = 0;
+    return 0;
+  }
   return static_cast<uint32_t>(leaves.size());
 }
 

@@ -192,8 +192,8 @@ class Tree {
 
   // Brings the leaf that covers `key` and the following leaves into the pool, up to `pages` of
   // them, but only leaves under the same parent. Returns the number of these leaves, including
-  // those that were in the pool already. Where the kernel has no io_uring it returns 0, and turns
-  // reading ahead off.
+  // those that were in the pool already. Where the kernel has no io_uring, or refuses to wait for
+  // the reads, it returns 0, and turns reading ahead off.
   uint32_t ReadAhead(TreeContext* context, std::string_view key, uint32_t pages) const;
 
   // Returns whether the leaf that covers `key` is in the pool.

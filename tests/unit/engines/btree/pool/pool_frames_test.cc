@@ -1,17 +1,27 @@
 // Tests how many frames the pool has memory for, and how long a thread waits for a frame.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "device/error.h"
 #include "device/file/file.h"
+#include "device/file/read_ring.h"
 #include "device/log/log.h"
 #include "engines/btree/pool/pool.h"
+#include "tests/refused_call.h"
 
 namespace testbed::btree {
 namespace {
@@ -97,6 +107,68 @@ TEST(PoolFramesTest, AThreadWaitsForAFrameAsLongAsPagesAreBeingWritten) {
     EXPECT_GE(pool.Counters().frame_waits, 15u);
   }
   std::filesystem::remove_all(dir);
+}
+
+// The kernel may write into the frame of a read for which nobody could wait. So the page is read
+// into another frame; its latch kept all threads waiting for ever.
+TEST(PoolFramesTest, AReadThatTheKernelRefusesToWaitForLeavesItsPageUnlatched) {
+  if (!ReadRing::Available()) GTEST_SKIP() << "the kernel gives no io_uring";
+  constexpr uint32_t kBytes = 4096, kPages = 8;
+  constexpr int kLatched = 1, kOther = 2, kNoneToWaitFor = 3;
+  std::string dir = std::filesystem::current_path() / "btree_pool_frames_test_XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  FileOptions options;
+  options.create = FileOptions::kMustCreate;
+  {
+    const auto file = File::Open(dir + "/data", options);
+    AlignedBuffer page(kBytes);
+    for (PageId id = 0; id <= kPages; ++id) {
+      std::memset(page.data(), 0, kBytes);
+      Header(page.data())->id = id;
+      Header(page.data())->type = PageType::kFree;
+      StampPage(page.data(), kBytes);
+      file->Write(uint64_t{id} * kBytes, page.data(), kBytes);
+    }
+    file->Sync();
+  }
+  // A wait is a call that submits nothing.
+  const auto fetch = [&] {
+    options.create = FileOptions::kMustExist;
+    options.mode = IoMode::kDirect;
+    std::unique_ptr<File> data;
+    try {
+      data = File::Open(dir + "/data", options);
+    } catch (const Error&) {
+      return kNoneToWaitFor;  // the file system has no direct IO
+    }
+    PageFile file(std::move(data), nullptr, kBytes);
+    RedoLog log;
+    Pool pool(&file, &log, Pool::BytesFor(Pool::kMinFrames + 2 * kPages, kBytes, kPages + 1));
+    PoolClient client(&pool);
+    ReadRing ring(kPages);
+    std::vector<PageId> ids(kPages);
+    std::iota(ids.begin(), ids.end(), PageId{1});
+    try {
+      pool.Fetch(&client, &ring, ids);
+      return kNoneToWaitFor;
+    } catch (const Error&) {
+      // The kernel refused to wait.
+    }
+    for (const PageId id : ids) {
+      OptimisticGuard here;
+      Pool::MissingPage missing;
+      const Pool::Look look = pool.TryOptimistic(id, &here, &missing);
+      if (look == Pool::Look::kBusy) return kLatched;
+      if (look == Pool::Look::kMissing) pool.EndRead(missing, false);
+      if (Header(pool.Read(&client, id).page())->id != id) return kOther;
+    }
+    return 0;
+  };
+  const int code = ExitCodeWithout(SYS_io_uring_enter, EINVAL, fetch, /*most=*/0);
+  std::filesystem::remove_all(dir);
+  if (code == kCannotRefuse) GTEST_SKIP() << kNoFilters;
+  if (code == kNoneToWaitFor) GTEST_SKIP() << "reads are not in flight here";
+  EXPECT_EQ(code, 0);
 }
 
 }  // namespace
