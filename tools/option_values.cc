@@ -14,6 +14,11 @@
 #include "workloads/dataset.h"
 
 namespace testbed {
+namespace {
+
+std::string OfUnit(const std::string& unit) { return unit.empty() ? "" : " of " + unit; }
+
+}  // namespace
 
 void RefuseValue(const std::string& option, const std::string& text, const std::string& accepted) {
   throw Error(Error::kUsage, fmt::format("{} {} is not accepted; it takes {}", option,
@@ -29,7 +34,7 @@ void RefuseName(const std::string& option, const std::string& text,
 }
 
 uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t least,
-                    uint64_t most) {
+                    uint64_t most, const std::string& of) {
   uint64_t n = 0;
   const char* end = text.data() + text.size();
   auto [at, error] = std::from_chars(text.data(), end, n);
@@ -41,8 +46,9 @@ uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t
   if (error != std::errc() || at != end || unit == 0 || n > most / unit || n * unit < least) {
     RefuseValue(option, text,
                 most == UINT64_MAX
-                    ? fmt::format("a whole number from {} (k, M and G are accepted)", least)
-                    : fmt::format("a whole number from {} to {}", least, most));
+                    ? fmt::format("a whole number{} from {} (k, M and G are accepted)", OfUnit(of),
+                                  least)
+                    : fmt::format("a whole number{} from {} to {}", OfUnit(of), least, most));
   }
   return n * unit;
 }
@@ -51,8 +57,16 @@ std::vector<int> ParseCounts(const std::string& option, const std::string& text,
                              int most) {
   std::vector<int> counts;
   for (const std::string& part : Split(text, ',')) {
-    const auto count = static_cast<int>(
-        ParseCount(option, part, static_cast<uint64_t>(least), static_cast<uint64_t>(most)));
+    int count = 0;
+    try {
+      count = static_cast<int>(
+          ParseCount(option, part, static_cast<uint64_t>(least), static_cast<uint64_t>(most)));
+    } catch (const Error&) {
+      RefuseValue(option, text,
+                  fmt::format("a whole number from {} to {}, or several with commas between them, "
+                              "such as 1,8,16",
+                              least, most));
+    }
     if (std::find(counts.begin(), counts.end(), count) != counts.end()) {
       throw Error(Error::kUsage,
                   fmt::format("{} {}: {} is in the list twice; give it once", option, text, count));
@@ -62,14 +76,15 @@ std::vector<int> ParseCounts(const std::string& option, const std::string& text,
   return counts;
 }
 
-double ParseReal(const std::string& option, const std::string& text, double least, double most) {
+double ParseReal(const std::string& option, const std::string& text, double least, double most,
+                 const std::string& of) {
   double x = 0;
   const char* end = text.data() + text.size();
   auto [at, error] = std::from_chars(text.data(), end, x);
   if (error != std::errc() || at != end || !(x >= least) || !(x <= most)) {
     RefuseValue(option, text,
-                most > 1e15 ? fmt::format("a number from {}", least)
-                            : fmt::format("a number from {} to {}", least, most));
+                most > 1e15 ? fmt::format("a number{} from {}", OfUnit(of), least)
+                            : fmt::format("a number{} from {} to {}", OfUnit(of), least, most));
   }
   return x;
 }
@@ -145,13 +160,19 @@ void SetValueSize(const std::string& option, const std::string& text, DatasetOpt
 }
 
 std::map<std::string, double> ParseShares(const std::string& option, const std::string& text) {
+  constexpr char kPairs[] =
+      "operation=share pairs with shares from 0 to 1000000000, such as "
+      "point-read=80,update=15,insert=5";
   std::map<std::string, double> shares;
   for (const std::string& part : Split(text, ',')) {
     const size_t equals = part.find('=');
-    if (equals == std::string::npos) {
-      RefuseValue(option, text, "operation=share pairs, such as point-read=80,update=15,insert=5");
+    if (equals == std::string::npos) RefuseValue(option, text, kPairs);
+    double share = 0;
+    try {
+      share = ParseReal(option, part.substr(equals + 1), 0, 1e9);
+    } catch (const Error&) {
+      RefuseValue(option, text, kPairs);
     }
-    const double share = ParseReal(option, part.substr(equals + 1), 0, 1e9);
     if (!shares.emplace(part.substr(0, equals), share).second) {
       RefuseValue(option, text, "each operation once");
     }

@@ -22,16 +22,18 @@ struct DatasetOptions;
                              const std::vector<std::string>& names);
 
 // Parses a whole number from `least` to `most`. The suffixes k, M and G are decimal: 10k is 10,000.
+// `of` is the unit, in the plural, where the sentence is to have one ("milliseconds").
 uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t least,
-                    uint64_t most);
+                    uint64_t most, const std::string& of = "");
 
 // Parses whole numbers from `least` to `most` that commas separate. Each may be there once, since
 // runs are told apart by their number.
 std::vector<int> ParseCounts(const std::string& option, const std::string& text, int least,
                              int most);
 
-// Parses a number from `least` to `most`.
-double ParseReal(const std::string& option, const std::string& text, double least, double most);
+// Parses a number from `least` to `most`, of a unit as ParseCount does.
+double ParseReal(const std::string& option, const std::string& text, double least, double most,
+                 const std::string& of = "");
 
 // Parses a size in bytes from `least` to `most`. The suffixes k, M, G and T are binary: 8k is 8192.
 uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,

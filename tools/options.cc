@@ -141,7 +141,8 @@ void AddCommitOptions(CLI::App& app, RunOptions& o) {
       "Milliseconds within which a lazy commit is durable, if the device keeps up with the syncs "
       "[100]",
       [&o](auto& option, auto& text) {
-        o.engine.lazy_interval_ms = static_cast<uint32_t>(ParseCount(option, text, 1, 60000));
+        o.engine.lazy_interval_ms =
+            static_cast<uint32_t>(ParseCount(option, text, 1, 60000, "milliseconds"));
       });
   Add(app, "--compression", "NAME",
       "Block compression; `testbed list` shows what each engine has [none]",
@@ -156,17 +157,21 @@ void AddDeviceOptions(CLI::App& app, RunOptions& o) {
       "Run on a loop device of this size (auto: with room for the data) with its own ext4 or xfs, "
       "so that the device's figures are the run's alone (root)",
       [&o](auto& option, auto& text) {
+        constexpr char kAccepted[] = "auto or a size, with nothing, ,ext4 or ,xfs after it";
         const std::vector<std::string> parts = Split(text, ',');
         o.scratch_auto = parts[0] == "auto";
-        if (parts.size() > 2) RefuseValue(option, text, "SIZE, SIZE,ext4 or SIZE,xfs");
+        if (parts.size() > 2) RefuseValue(option, text, kAccepted);
         if (!o.scratch_auto) {
           const bool number = !parts[0].empty() && std::isdigit(parts[0][0]) != 0;
-          if (!number) RefuseValue(option, text, "auto or a size, with ,ext4 or ,xfs after it");
+          if (!number) RefuseValue(option, text, kAccepted);
           o.scratch_bytes = ParseSize(option, parts[0], 64 << 20, 1ull << 50);
         }
-        if (parts.size() == 2) {
+        if (parts.size() == 1) return;
+        try {
           o.scratch_fs =
               ParseName(option, parts[1], {FileSystem::kExt4, FileSystem::kXfs}, FileSystemName);
+        } catch (const Error&) {
+          RefuseValue(option, text, kAccepted);
         }
       });
   Add(app, "--read-iops", "N",
@@ -260,7 +265,7 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
         o.queue_depth = static_cast<int>(ParseCount(option, text, 1, 4096));
       });
   Add(app, "--seconds", "S", "Length of a phase that does not load [20]",
-      [&o](auto& option, auto& text) { o.seconds = ParseReal(option, text, 0.1, 1e7); });
+      [&o](auto& option, auto& text) { o.seconds = ParseReal(option, text, 0.1, 1e7, "seconds"); });
   Add(app, "--operations", "N",
       "End a phase that does not load after this many operations of all threads together; one with "
       "a length of its own keeps that",
@@ -269,7 +274,7 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
       "Seconds that a phase runs before it is measured [5; 0 with --operations, and, without "
       "--find-rate, when --workload names settle or gives any phase a length, popular rows or a "
       "rate]",
-      [&o](auto& option, auto& text) { o.warmup = ParseReal(option, text, 0, 1e7); });
+      [&o](auto& option, auto& text) { o.warmup = ParseReal(option, text, 0, 1e7, "seconds"); });
   Add(app, "--rate", "OPS",
       "Start this number of operations a second, on all threads together, by a schedule (an open "
       "loop); the report also has the latency from the intended start [no rate: a closed loop]",
@@ -334,7 +339,9 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--added-delay", "NS",
       "Make every operation slower by this number of nanoseconds, by busy waiting in the timed "
       "part, to see how small a change a comparison finds [0]",
-      [&o](auto& option, auto& text) { o.added_delay_ns = ParseCount(option, text, 0, 10000000); });
+      [&o](auto& option, auto& text) {
+        o.added_delay_ns = ParseCount(option, text, 0, 10000000, "nanoseconds");
+      });
   Add(app, "--verify", "WHICH", "Values that are checked: none, sample (one in 64), all [sample]",
       [&o](auto& option, auto& text) {
         o.verify_every =

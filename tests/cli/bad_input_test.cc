@@ -169,7 +169,18 @@ TEST_F(BadInputTest, ARefusedTextIsToldAsItWasGiven) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-// Reading a pipe or a device would never end, or never begin, so both are refused as inputs.
+// A sentence named a part of the value, which the option would not take alone, or no unit.
+TEST_F(BadInputTest, ARefusalNamesTheWholeValueAndTheUnit) {
+  const std::string btree = "--engine btree ";
+  ExpectRefused(Run(btree + "--threads 1,x"),
+                "--threads 1,x is not accepted; it takes a whole number from 1 to 1000, or");
+  ExpectRefused(Run(btree + "--workload insert,mixed --mix update=x"),
+                "--mix update=x is not accepted; it takes operation=share pairs with");
+  ExpectRefused(Run(btree + "--scratch 1G,zfs"), "--scratch 1G,zfs is not accepted; it takes auto");
+  ExpectRefused(Run(btree + "--lazy-interval 1s"), "it takes a whole number of milliseconds from");
+  ExpectRefused(Run(btree + "--seconds 1h"), "it takes a number of seconds from 0.1 to 10000000");
+}
+
 // "it accepts none" would read as if the option took no value.
 TEST_F(BadInputTest, AnOnlyValueIsNamedWithItsOption) {
   if (!HasEngine("lmdb")) GTEST_SKIP() << "this build has no lmdb";
@@ -177,6 +188,7 @@ TEST_F(BadInputTest, AnOnlyValueIsNamedWithItsOption) {
                 "lmdb cannot honour --compression lz4; it accepts --compression none");
 }
 
+// Reading a pipe or a device would never end, or never begin, so both are refused as inputs.
 TEST_F(BadInputTest, WhatIsNoRegularFileIsNoInput) {
   ASSERT_EQ(::mkfifo((directory_ / "fifo.json").c_str(), 0600), 0);
   for (const char* file : {"fifo.json", "/dev/zero", "/proc/self/mem", "/proc/kmsg"}) {
@@ -278,7 +290,7 @@ TEST_F(BadInputTest, ANumberOutOfItsRangeAndAnOptionGivenTwiceGetASentence) {
   ExpectRefused(Run("tree d --levels 0"),
                 "--levels 0 is not accepted; it takes a whole number from 1 to 16");
   ExpectRefused(Run("trace scale a.trace --share 2 -o b.trace"),
-                "--share 2 is not accepted; it takes a number from ");
+                "--share 2 is not accepted; it takes a number from 1e-09 to 0.999999");
   ExpectRefused(Run("--engine btree --seconds 1 --seconds 2"),
                 "--seconds is given 2 times; give it once");
   ExpectRefused(Run("doctor --dir a --dir b"), "--dir is given 2 times; give it once");

@@ -42,7 +42,7 @@ void AddLiveOptions(CLI::App& app, LiveOptions& options) {
   app.add_option_function<std::string>(
          "--report-interval",
          [&options](const std::string& text) {
-           options.report_interval = ParseReal("--report-interval", text, 1, 86400);
+           options.report_interval = ParseReal("--report-interval", text, 1, 86400, "seconds");
          },
          "Print a line of progress on standard error every S seconds [60 when standard error is no "
          "terminal, and one rewritten line when it is]")

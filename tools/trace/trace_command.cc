@@ -199,10 +199,13 @@ void AddTraceCommand(CLI::App& app, std::function<int()>* command) {
       "scale", "Make a trace of a share of the keys, with the skew of the whole trace");
   scale->footer(kTraceScaleExamples);
   scale->add_option("FILE", s->file, "The trace")->required()->type_name("");
-  scale->add_option("--share", s->share, "Share of the keys, above 0 and below 1")
+  scale
+      ->add_option_function<std::string>(
+          "--share",
+          [s](const std::string& text) { s->share = ParseReal("--share", text, 1e-9, 0.999999); },
+          "Share of the keys, above 0 and below 1")
       ->required()
-      ->type_name("SHARE")
-      ->check(CLI::Range(1e-9, 0.999999));
+      ->type_name("SHARE");
   AddOut(scale, s);
   scale->callback([s, command] { *command = [s] { return ScaleFile(*s); }; });
 }

@@ -114,7 +114,7 @@ void AddTaskOptions(CLI::App& app, TaskOptions& options) {
   app.add_option_function<std::string>(
          "--task-timeout",
          [&options](const std::string& text) {
-           options.timeout = ParseReal("--task-timeout", text, 2, 86400);
+           options.timeout = ParseReal("--task-timeout", text, 2, 86400, "seconds");
          },
          "Seconds within which all tasks must connect; a task that sends nothing for this time is "
          "lost [60]")
