@@ -181,6 +181,12 @@ class Workload {
   // Returns about how many bytes of keys and values the workload adds to the database, so that the
   // caller can size the device; 0 means the bytes that --rows, --key-size and --value-size give.
   virtual uint64_t AddedBytes() const { return 0; }
+  // Returns how many secondary indexes the workload keeps as it adds rows, so that the caller can
+  // forecast how long that takes.
+  virtual uint32_t kept_indexes() const { return 0; }
+  // Returns the seconds after which the workload ends by itself when it keeps the rate that it sets
+  // itself; 0 means that it sets none, or that only the caller ends it.
+  virtual double planned_seconds() const { return 0; }
   // Returns whether the runner lets the database settle after the workload.
   virtual bool settles() const { return writes(); }
   // Returns the number of threads that make up one client, where they have different roles (one

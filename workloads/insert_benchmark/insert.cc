@@ -162,6 +162,7 @@ class IbInsertStep : public Workload {
   uint64_t AddedBytes() const override {
     return static_cast<uint64_t>(options_.BytesOfRow() * static_cast<double>(step_.rows));
   }
+  uint32_t kept_indexes() const override { return step_.indexes ? options_.schema.indexes : 0; }
   void OpenTables(Engine& engine) override { OpenClientTables(engine, 1); }
   void OpenClientTables(Engine& engine, int clients) override {
     tables_.Open(engine, clients, step_.need, step_.name);

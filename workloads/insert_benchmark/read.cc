@@ -258,6 +258,7 @@ class IbRead : public Workload {
   uint64_t AddedBytes() const override {  // an estimate for ten clients
     return static_cast<uint64_t>(options_.BytesOfRow() * static_cast<double>(10 * Work().rows));
   }
+  double planned_seconds() const override { return static_cast<double>(Work().rows) / rate_; }
   int threads_per_client() const override { return 2; }
   double ThreadRate(int thread, int) const override {
     if (!Inserts(thread)) return 0;

@@ -132,6 +132,7 @@ class Insert : public Workload {
     return dataset_->key_bytes() + dataset_->expected_value_bytes() +
            dataset_->options().indexes * entries;
   }
+  uint32_t kept_indexes() const override { return dataset_->options().indexes; }
   void OpenTables(Engine& engine) override { tables_ = OpenDatasetTables(engine, *dataset_); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
     return std::make_unique<InsertClient>(*dataset_, session, tables_, rows_per_transaction_,

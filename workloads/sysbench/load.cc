@@ -92,6 +92,7 @@ class Load : public Workload {
   uint64_t AddedBytes() const override {
     return uint64_t{settings_.tables} * settings_.table_size * (2 * kIdBytes + kKBytes + kRowBytes);
   }
+  uint32_t kept_indexes() const override { return 1; }
   void OpenTables(Engine& engine) override {
     tables_.Open(engine, settings_.tables);
     tables_.RecordWhole(*engine.NewSession(), true);

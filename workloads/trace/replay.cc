@@ -437,6 +437,9 @@ class Replay : public Workload {
   bool writes() const override { return file_.facts().writes(); }
   bool changes_row_sizes() const override { return writes(); }
   bool timed() const override { return options_.speed > 0; }
+  double planned_seconds() const override {
+    return timed() ? static_cast<double>(file_.facts().last_ns) / 1e9 / options_.speed : 0;
+  }
 
   void OpenTables(Engine& engine) override {
     for (const TraceTable& table : file_.facts().tables) {

@@ -1,9 +1,13 @@
 #include "tools/experiment/sweep/forecast.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "device/error.h"
@@ -19,8 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 
 // The speed of a load is not known before it was seen. A small disk and a slow engine reach 30
-// MB/s, so a forecast is rather too long than too short.
+// MB/s, so a forecast is rather too long than too short. The entries of an index come in no order:
+// rows with n indexes are taken to need n + 1 times as long (WriteSeconds).
 constexpr double kLoadBytesPerSecond = 30e6;
+// The same of operations whose number alone is set, by --operations.
+constexpr double kOperationsPerSecond = 5000;
 
 std::string TimeText(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", seconds);
@@ -28,22 +35,69 @@ std::string TimeText(double seconds) {
   return fmt::format("{:.1f} hours", seconds / 3600);
 }
 
-void AddMeasuring(const RunOptions& run, const std::vector<std::string>& phases, Forecast* sum) {
-  double seconds = 0;
-  size_t measured = 0;
-  for (const std::string& phase : phases) {
-    if (FindWorkload(phase).loads) continue;
-    const double own = run.OwnSeconds(measured++);
-    if (FindWorkload(phase).only_settles) continue;
-    seconds += run.warmup.value_or(0) + (own > 0 ? own : run.seconds.value_or(0));
-    sum->open_ended = sum->open_ended || run.operations != 0;
+// What the workloads of a run take.
+struct PhaseSums {
+  double measure_seconds = 0, load_seconds = 0;
+  uint64_t load_bytes = 0;
+  bool open_ended = false, assumes_rate = false;
+};
+
+// Returns the seconds in which the workload adds its rows.
+double WriteSeconds(const Workload& workload) {
+  return static_cast<double>(workload.AddedBytes()) * (1 + workload.kept_indexes()) /
+         kLoadBytesPerSecond;
+}
+
+// Returns the seconds of the n-th workload that does not load, with its warm-up.
+double MeasureSeconds(const RunOptions& run, size_t n, const Workload& workload, PhaseSums* sums) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const double own = run.OwnSeconds(n);
+  const double rate = run.OwnRate(n) > 0 ? run.OwnRate(n) : run.rate;
+  const bool counted = run.operations != 0 && own <= 0;
+  sums->assumes_rate = sums->assumes_rate || (counted && rate <= 0);
+  const double by_count =
+      counted ? static_cast<double>(run.operations) / (rate > 0 ? rate : kOperationsPerSecond)
+              : kNever;
+  if (workload.operations() != 0) {  // it ends by itself, and --seconds does not end it
+    double planned = workload.planned_seconds();
+    if (planned <= 0) planned = WriteSeconds(workload);
+    if (planned > 0) return std::min(planned, by_count);
+    sums->open_ended = sums->open_ended || !counted;
+    return counted ? by_count : 0;
   }
+  const double by_time = own > 0 ? own : run.seconds.value_or(kNever);
   // --cache-pct auto and --find-rate measure each phase about ten times before it counts; with the
   // latter a step lasts as long as its percentile needs.
   const double trials = (run.cache_auto ? 10 : 1) + (run.find_rate.empty() ? 0 : 10);
-  sum->open_ended = sum->open_ended || run.cache_most || !run.find_rate.empty();
-  sum->measure_seconds +=
-      seconds * trials * run.repeat * run.repeat_runs * static_cast<double>(run.threads.size());
+  sums->open_ended = sums->open_ended || !run.find_rate.empty();
+  return (run.warmup.value_or(0) + std::min(by_time, by_count)) * trials;
+}
+
+// Adds up the workloads of a run. `data_bytes` is what its loads write when they do not know it.
+PhaseSums PhaseSumsOf(const RunOptions& run, uint64_t data_bytes) {
+  const auto dataset = std::make_shared<const Dataset>(run.data);
+  const double times = static_cast<double>(run.threads.size()) * run.repeat * run.repeat_runs;
+  PhaseSums sums;
+  bool loads = false;
+  size_t measured = 0;
+  for (const std::string& name : run.workloads) {
+    const WorkloadInfo& info = FindWorkload(name);
+    const size_t n = info.loads ? measured : measured++;
+    if (info.only_settles) continue;
+    const std::unique_ptr<Workload> workload = info.make(dataset, run.workload);
+    if (info.loads) {
+      loads = true;
+      sums.load_bytes += workload->AddedBytes();
+      sums.load_seconds += WriteSeconds(*workload);
+    } else {
+      sums.measure_seconds += MeasureSeconds(run, n, *workload, &sums) * times;
+    }
+  }
+  if (loads && sums.load_bytes == 0) {
+    sums.load_bytes = data_bytes;
+    sums.load_seconds = static_cast<double>(data_bytes) / kLoadBytesPerSecond;
+  }
+  return sums;
 }
 
 // Returns the options of a cell as those of its run. A scratch device is left out, as its size
@@ -67,53 +121,115 @@ bool FaultsInLoad(const RunOptions& load, uint64_t data_bytes) {
          load.readahead_bytes.value_or(UINT64_MAX) > kLittleReadahead;
 }
 
+// What a cell takes in each of its rounds, which differ in the seed alone.
+struct CellParts {
+  PhaseSums phases;
+  bool loads = false, faults = false;  // faults: as FaultsInLoad
+  bool takes_its_bytes = false;
+};
+
+// Forecasts the cells of a plan one by one, in the order in which they run.
+class CellForecaster {
+ public:
+  explicit CellForecaster(const std::function<bool(const Cell&)>& finished) : finished_(finished) {}
+  // Returns what the next cell adds to the plan.
+  Forecast Next(const Cell& cell);
+
+ private:
+  const CellParts& PartsOf(const Cell& cell);
+
+  const std::function<bool(const Cell&)>& finished_;
+  std::map<std::string, CellParts> parts_;  // by name of the cell
+  std::set<std::string> loaded_;            // keys of the loads that cells share
+};
+
+const CellParts& CellForecaster::PartsOf(const Cell& cell) {
+  const auto [place, is_new] = parts_.try_emplace(cell.name);
+  CellParts& parts = place->second;
+  if (!is_new) return parts;
+  const RunOptions run = OptionsOfRun(cell.options);
+  const bool shares = !cell.load_key.empty();
+  parts.phases = PhaseSumsOf(run, cell.data_bytes);
+  parts.loads = !PhasesOf(run.workloads).load.empty();
+  parts.faults = FaultsInLoad(shares ? OptionsOfRun(cell.load_options) : run, cell.data_bytes);
+  parts.takes_its_bytes = TakesItsBytes(run);
+  return parts;
+}
+
+Forecast CellForecaster::Next(const Cell& cell) {
+  Forecast one;
+  if (!cell.runs()) return one;
+  if (finished_(cell)) {
+    one.done = 1;
+    return one;
+  }
+  const CellParts& parts = PartsOf(cell);
+  one.cells = 1;
+  one.measure_seconds = parts.phases.measure_seconds;
+  one.assumes_rate = parts.phases.assumes_rate;
+  one.open_ended = parts.phases.open_ended;
+  if (cell.load_key.empty() ? parts.loads : loaded_.insert(cell.load_key).second) {
+    one.loads = 1;
+    one.load_bytes = parts.phases.load_bytes;
+    one.load_seconds = parts.phases.load_seconds;
+    one.faulting_loads = parts.faults ? 1 : 0;
+  }
+  one.disk_bytes = cell.scratch_bytes;
+  const uint64_t databases = cell.copies_load ? 2 : 1;
+  if (parts.takes_its_bytes) one.least_bytes = databases * cell.data_bytes;
+  return one;
+}
+
+void Add(const Forecast& one, Forecast* sum) {
+  sum->cells += one.cells;
+  sum->done += one.done;
+  sum->loads += one.loads;
+  sum->measure_seconds += one.measure_seconds;
+  sum->assumes_rate = sum->assumes_rate || one.assumes_rate;
+  sum->open_ended = sum->open_ended || one.open_ended;
+  sum->load_bytes += one.load_bytes;
+  sum->load_seconds += one.load_seconds;
+  sum->faulting_loads += one.faulting_loads;
+  sum->disk_bytes = std::max(sum->disk_bytes, one.disk_bytes);
+  sum->least_bytes = std::max(sum->least_bytes, one.least_bytes);
+}
+
+// Returns what the time of the plan consists of, such as "7 minutes of measuring, and 2 minutes to
+// load 4G in 4 loads at 30 MB/s".
+std::string PartsText(const Forecast& f) {
+  std::vector<std::string> parts = {TimeText(f.measure_seconds) + " of measuring"};
+  if (f.assumes_rate) {
+    parts[0] += fmt::format(" with {} operations a second where their number is set",
+                            Count(static_cast<uint64_t>(kOperationsPerSecond)));
+  }
+  const double speed = f.load_seconds > 0 ? static_cast<double>(f.load_bytes) / f.load_seconds
+                                          : kLoadBytesPerSecond;
+  parts.push_back(fmt::format("{} to load {} in {} at {:.2g} MB/s", TimeText(f.load_seconds),
+                              ShortSize(f.load_bytes), Counted(f.loads, "load"), speed / 1e6));
+  const std::string last = parts.back();
+  parts.pop_back();
+  return fmt::format("{}, and {}", fmt::join(parts, ", "), last);
+}
+
 }  // namespace
 
 Forecast ForecastOf(const std::vector<Cell>& cells,
                     const std::function<bool(const Cell&)>& finished) {
+  CellForecaster forecaster(finished);
   Forecast sum;
-  std::set<std::string> loaded;
-  for (const Cell& cell : cells) {
-    if (!cell.runs()) continue;
-    if (finished(cell)) {
-      ++sum.done;
-      continue;
-    }
-    ++sum.cells;
-    const RunOptions run = OptionsOfRun(cell.options);
-    AddMeasuring(run, run.workloads, &sum);
-    const bool loads = cell.load_key.empty() ? !PhasesOf(run.workloads).load.empty()
-                                             : loaded.insert(cell.load_key).second;
-    if (loads) {
-      ++sum.loads;
-      sum.load_bytes += cell.data_bytes;
-      const bool own = cell.load_key.empty();
-      sum.faulting_loads +=
-          FaultsInLoad(own ? run : OptionsOfRun(cell.load_options), cell.data_bytes);
-    }
-    sum.disk_bytes = std::max(sum.disk_bytes, cell.scratch_bytes);
-    const uint64_t databases = cell.copies_load ? 2 : 1;
-    if (TakesItsBytes(run)) {
-      sum.least_bytes = std::max(sum.least_bytes, databases * cell.data_bytes);
-    }
-  }
+  for (const Cell& cell : cells) Add(forecaster.Next(cell), &sum);
   return sum;
 }
 
-double ForecastSeconds(const Forecast& f) {
-  return f.measure_seconds + static_cast<double>(f.load_bytes) / kLoadBytesPerSecond;
-}
+double ForecastSeconds(const Forecast& f) { return f.measure_seconds + f.load_seconds; }
 
 std::string ForecastText(const Forecast& f, const std::string& name) {
   std::string text = fmt::format("{}: {} to run", name, Counted(f.cells, "cell"));
   if (f.done != 0) text += fmt::format(", {} done before", f.done);
   if (f.cells == 0) return text + "\n";
-  const double loading = static_cast<double>(f.load_bytes) / kLoadBytesPerSecond;
-  text += fmt::format(
-      "; {} {}: {} of measuring, and {} to load {} in {} at 30 MB/s; up to {} of disk\n",
-      f.open_ended || f.faulting_loads != 0 ? "more than" : "about", TimeText(ForecastSeconds(f)),
-      TimeText(f.measure_seconds), TimeText(loading), ShortSize(f.load_bytes),
-      Counted(f.loads, "load"), ShortSize(f.disk_bytes));
+  text += fmt::format("; {} {}: {}; up to {} of disk\n",
+                      f.open_ended || f.faulting_loads != 0 ? "more than" : "about",
+                      TimeText(ForecastSeconds(f)), PartsText(f), ShortSize(f.disk_bytes));
   if (f.faulting_loads == 0) return text;
   return text +
          fmt::format(

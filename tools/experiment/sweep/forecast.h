@@ -19,9 +19,13 @@ struct Forecast {
   size_t cells = 0;            // cells that are to run, in all rounds
   size_t done = 0;             // cells that an earlier call finished
   size_t loads = 0;            // databases that will be loaded
-  double measure_seconds = 0;  // sum of the warm-ups and measurements whose length is set
+  double measure_seconds = 0;  // sum of the warm-ups and measurements
+  // A phase whose number of operations is set has no rate of its own, and is taken to have that
+  // which ForecastText names.
+  bool assumes_rate = false;
   bool open_ended = false;     // a phase has no set length, so the plan takes longer than forecast
   uint64_t load_bytes = 0;     // keys and values of all loads
+  double load_seconds = 0;     // that the loads take
   size_t faulting_loads = 0;   // loads of unknown speed, as page faults may read ahead
   uint64_t disk_bytes = 0;     // space that the largest database may take; there is one at a time
   // Space that a database, with the load that it is a copy of, takes for sure: the largest of those
@@ -33,8 +37,8 @@ struct Forecast {
 Forecast ForecastOf(const std::vector<Cell>& cells,
                     const std::function<bool(const Cell&)>& finished);
 
-// Returns the seconds that the plan takes at least, with loading at the speed that ForecastText
-// names.
+// Returns the seconds that the plan takes, at the speeds that ForecastText names; at least these
+// when it is open-ended.
 double ForecastSeconds(const Forecast& forecast);
 
 // Returns a line such as "read-size: 12 cells to run; about 9 minutes: 7 minutes of measuring, and

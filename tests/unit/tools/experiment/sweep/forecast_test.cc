@@ -1,5 +1,5 @@
-// Tests which plans are refused because the disk has too little room. A plan is accepted unless it
-// is sure to need more room than there is.
+// Tests how long a plan is said to take, and which plans are refused because the disk has too
+// little room. A plan is accepted unless it is sure to need more room than there is.
 #include "tools/experiment/sweep/forecast.h"
 
 #include <gtest/gtest.h>
@@ -15,15 +15,69 @@
 namespace testbed {
 namespace {
 
-Forecast ForecastOfSmall(const std::string& text) {
-  const std::vector<Cell> cells =
-      PlanCells(ParseExperiment(text, "small.toml"), {"full", {}, {}, {}});
-  return ForecastOf(cells, [](const Cell&) { return false; });
+std::vector<Cell> SmallCells(const std::string& text, int rounds = 1, const OptionMap& set = {}) {
+  PlanOptions options{"full", set, {}, {}};
+  options.rounds = rounds;
+  return PlanCells(ParseExperiment(text, "small.toml"), options);
+}
+
+bool None(const Cell&) { return false; }
+
+Forecast ForecastOfSmall(const std::string& text, const OptionMap& set = {}) {
+  return ForecastOf(SmallCells(text, 1, set), None);
+}
+
+// Returns the small experiment, of three cells, with `lines` in place of its workload.
+std::string SmallWith(const std::string& lines) {
+  const std::string workload = "workload = \"insert,point-read\"";
+  std::string text = kSmall;
+  return text.replace(text.find(workload), workload.size(), lines);
+}
+
+// A forecast had them as long as --seconds, which does not end them.
+TEST(ForecastTest, PhasesThatEndByThemselvesTakeTheirOwnTime) {
+  const Forecast steps = ForecastOfSmall(SmallWith(
+      "workload = \"ib.i0,ib.qr100,ib.qp500\"\nworkload-option = { query_seconds = 3 }"));
+  EXPECT_DOUBLE_EQ(steps.measure_seconds, 3 * (3 + 3));
+  EXPECT_FALSE(steps.open_ended);
+  const Forecast build = ForecastOfSmall(SmallWith("workload = \"ib.i0,ib.x\""));
+  EXPECT_EQ(build.measure_seconds, 0);
+  EXPECT_TRUE(build.open_ended) << "how long it takes to build indexes is not known";
+}
+
+TEST(ForecastTest, RowsWithIndexesTakeLonger) {
+  const Forecast plain = ForecastOfSmall(kSmall);
+  EXPECT_GT(plain.load_bytes, 0u);
+  EXPECT_NEAR(plain.load_seconds, static_cast<double>(plain.load_bytes) / 30e6, 1e-9);
+  const Forecast indexed = ForecastOfSmall(SmallWith("workload = \"concurrent-inserts:2\""));
+  EXPECT_EQ(indexed.loads, 3u);
+  EXPECT_NEAR(indexed.load_seconds, 4 * static_cast<double>(indexed.load_bytes) / 30e6, 1e-9);
+  EXPECT_NE(ForecastText(indexed, "x").find(" in 3 loads at 7.5 MB/s"), std::string::npos)
+      << ForecastText(indexed, "x");
+  // The steps insert twice as many rows as the load, with three indexes.
+  const Forecast steps = ForecastOfSmall(
+      SmallWith("workload = \"ib.i0,ib.i1,ib.i2\"\nworkload-option = { nr2_share = 2 }"));
+  EXPECT_NEAR(steps.load_seconds, static_cast<double>(steps.load_bytes) / 30e6, 1e-9);
+  EXPECT_NEAR(steps.measure_seconds, 2 * 4 * steps.load_seconds, 1e-4);
+  EXPECT_FALSE(steps.open_ended);
+}
+
+TEST(ForecastTest, OperationsHaveTheirRateOrOneThatIsSaid) {
+  const Forecast assumed = ForecastOfSmall(kSmall, {{"operations", "10000"}});
+  EXPECT_DOUBLE_EQ(assumed.measure_seconds, 3 * 2);
+  EXPECT_FALSE(assumed.open_ended);
+  EXPECT_NE(ForecastText(assumed, "x").find(
+                "about 6 s: 6 s of measuring with 5,000 operations a second where their number"),
+            std::string::npos)
+      << ForecastText(assumed, "x");
+  const Forecast given = ForecastOfSmall(kSmall, {{"operations", "10000"}, {"rate", "1000"}});
+  EXPECT_DOUBLE_EQ(given.measure_seconds, 3 * 10);
+  EXPECT_FALSE(given.assumes_rate);
 }
 
 TEST(ForecastTest, OnlyDatabasesThatTakeTheirBytesNeedRoom) {
   const Forecast of_files = ForecastOfSmall(kSmall);
-  EXPECT_EQ(of_files.least_bytes, PlanCells(Small(), {"full", {}, {}, {}})[0].data_bytes);
+  EXPECT_EQ(of_files.least_bytes, SmallCells(kSmall)[0].data_bytes);
   EXPECT_GT(of_files.least_bytes, 0u);
   std::string text = kSmall;
   text.replace(text.find("engine = \"btree\""), 16, "engine = \"null\"");
