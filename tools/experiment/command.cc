@@ -121,7 +121,8 @@ void CheckRoomOf(const Forecast& forecast, const std::vector<Cell>& cells, const
 Forecast WhatIsToCome(const std::vector<Cell>& cells, const Arguments& a) {
   const ResultsDir dir(a.out);
   const Forecast forecast =
-      ForecastOf(cells, [&](const Cell& cell) { return !a.fresh && dir.HasCell(cell); });
+      ForecastOf(cells, [&](const Cell& cell) { return !a.fresh && dir.HasCell(cell); },
+                 a.fresh ? "" : dir.RehearsalsDir());
   // With --on, --databases names a directory on the other hosts, and these check it themselves.
   const bool elsewhere = !a.cluster.on.empty() && !a.run.databases.empty();
   if (!elsewhere) CheckRoomOf(forecast, cells, a);

@@ -123,6 +123,8 @@ class ResultsDir {
   std::string CellFile(const Cell& cell) const;
   std::string FailureFile(const Cell& cell) const;
   std::string LoadFile(const std::string& key) const;
+  // Returns the directory in which the cells keep their rehearsals (RunOptions::rehearsals_dir).
+  std::string RehearsalsDir() const { return path_ + "/rehearsals"; }
   // Returns whether the load of this key must keep its document: a finished cell of the round was
   // measured on it, and its figures are the cell's. `planned` is the key that the plan gives to the
   // load, which documents of earlier versions do not name. In a directory that is shared each

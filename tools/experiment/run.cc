@@ -178,7 +178,7 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   placed["dir"] = dir;
   RunOptions run = CellRunOptions(placed);
   run.exclusive_device = scratch_ != nullptr;
-  run.rehearsals_dir = results_.path() + "/rehearsals";
+  run.rehearsals_dir = results_.RehearsalsDir();
   run.quiet = options_.quiet;
   if (options_.line_seconds > 0) run.live.report_interval = options_.line_seconds;
   run.live.line_prefix = place_;
@@ -311,8 +311,7 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   if (cell.load_key.empty()) {
     run.fresh = true;
   } else {
-    run.workloads = PhasesOf(run.workloads).rest;
-    run.workload.extra = OptionsOfWorkloads(run.workload.extra, run.workloads);
+    LeaveOutLoad(&run);
     run.reuse = true;
   }
   json document;

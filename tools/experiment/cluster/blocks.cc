@@ -186,7 +186,8 @@ std::vector<Block> BlocksOf(const std::vector<Cell>& cells, const ResultsDir& ou
   }
   for (Block& block : blocks) {
     const Forecast forecast =
-        ForecastOf(block.cells, [&](const Cell& cell) { return out.HasCell(cell); });
+        ForecastOf(block.cells, [&](const Cell& cell) { return out.HasCell(cell); },
+                   out.RehearsalsDir());
     block.left = forecast.cells;
     block.seconds = ForecastSeconds(forecast);
   }

@@ -340,6 +340,11 @@ CellPhases PhasesOf(const std::vector<std::string>& workloads) {
   return phases;
 }
 
+void LeaveOutLoad(RunOptions* run) {
+  run->workloads = PhasesOf(run->workloads).rest;
+  run->workload.extra = OptionsOfWorkloads(run->workload.extra, run->workloads);
+}
+
 std::vector<std::string> OptionWords(const OptionMap& options) {
   std::vector<std::string> words;
   for (const auto& [name, value] : options) {

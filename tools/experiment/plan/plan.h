@@ -102,6 +102,9 @@ struct CellPhases {
 // Returns the leading workloads that load, and the rest.
 CellPhases PhasesOf(const std::vector<std::string>& workloads);
 
+// Leaves out of the run of a cell the load that it shares, with the load's settings.
+void LeaveOutLoad(RunOptions* run);
+
 // Returns the settings of --workload-option that one of these workloads knows.
 std::map<std::string, std::string> OptionsOfWorkloads(
     const std::map<std::string, std::string>& options, const std::vector<std::string>& workloads);

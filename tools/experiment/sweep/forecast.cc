@@ -13,6 +13,8 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "engines/registry.h"
+#include "tools/cache/cache_rehearsal.h"
+#include "tools/output/json_text.h"
 #include "tools/output/table.h"
 #include "tools/run/run_checks.h"
 #include "workloads/registry.h"
@@ -28,6 +30,12 @@ namespace fs = std::filesystem;
 constexpr double kLoadBytesPerSecond = 30e6;
 // The same of operations whose number alone is set, by --operations.
 constexpr double kOperationsPerSecond = 5000;
+// What a run takes beside its phases: it opens the engine, lets it come to rest, checks a sample of
+// the rows and removes the database.
+constexpr double kEdgeSeconds = 0.3;
+constexpr double kCopyBytesPerSecond = 100e6;
+// FindMostShare rehearses one to four times, most often twice.
+constexpr size_t kUsualRehearsals = 2;
 
 std::string TimeText(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", seconds);
@@ -121,9 +129,21 @@ bool FaultsInLoad(const RunOptions& load, uint64_t data_bytes) {
          load.readahead_bytes.value_or(UINT64_MAX) > kLittleReadahead;
 }
 
+// Returns whether earlier cells have kept rehearsals that serve the run. A file that cannot be read
+// is told of by the cell that needs it.
+bool KeepsRehearsals(const RunOptions& run) {
+  try {
+    return !KeptRehearsals(run).is_null();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // What a cell takes in each of its rounds, which differ in the seed alone.
 struct CellParts {
   PhaseSums phases;
+  PhaseSums rehearsal;       // of one rehearsal
+  std::string rehearsed_as;  // equal for cells that share rehearsals; empty: none are to be made
   bool loads = false, faults = false;  // faults: as FaultsInLoad
   bool takes_its_bytes = false;
 };
@@ -131,17 +151,33 @@ struct CellParts {
 // Forecasts the cells of a plan one by one, in the order in which they run.
 class CellForecaster {
  public:
-  explicit CellForecaster(const std::function<bool(const Cell&)>& finished) : finished_(finished) {}
+  CellForecaster(const std::function<bool(const Cell&)>& finished,
+                 const std::string& rehearsals_dir)
+      : finished_(finished), rehearsals_dir_(rehearsals_dir) {}
   // Returns what the next cell adds to the plan.
   Forecast Next(const Cell& cell);
 
  private:
   const CellParts& PartsOf(const Cell& cell);
+  void SetRehearsal(const Cell& cell, RunOptions run, CellParts* parts) const;
 
   const std::function<bool(const Cell&)>& finished_;
+  const std::string& rehearsals_dir_;
   std::map<std::string, CellParts> parts_;  // by name of the cell
   std::set<std::string> loaded_;            // keys of the loads that cells share
+  std::set<std::string> rehearsed_;         // CellParts::rehearsed_as of those that have rehearsed
 };
+
+// Sets what the cell rehearses. Its run is the one that ExperimentRun makes of it.
+void CellForecaster::SetRehearsal(const Cell& cell, RunOptions run, CellParts* parts) const {
+  if (!run.cache_most || !FindEngine(run.engine_name).capabilities.cache) return;
+  if (!cell.load_key.empty()) LeaveOutLoad(&run);
+  run.repeat = 1;
+  run.rehearsals_dir = rehearsals_dir_;
+  if (KeepsRehearsals(run)) return;
+  parts->rehearsal = PhaseSumsOf(RehearsalOptions(run), cell.data_bytes);
+  parts->rehearsed_as = JsonText(RehearsalIdentity(run));
+}
 
 const CellParts& CellForecaster::PartsOf(const Cell& cell) {
   const auto [place, is_new] = parts_.try_emplace(cell.name);
@@ -153,6 +189,7 @@ const CellParts& CellForecaster::PartsOf(const Cell& cell) {
   parts.loads = !PhasesOf(run.workloads).load.empty();
   parts.faults = FaultsInLoad(shares ? OptionsOfRun(cell.load_options) : run, cell.data_bytes);
   parts.takes_its_bytes = TakesItsBytes(run);
+  SetRehearsal(cell, run, &parts);
   return parts;
 }
 
@@ -164,15 +201,25 @@ Forecast CellForecaster::Next(const Cell& cell) {
     return one;
   }
   const CellParts& parts = PartsOf(cell);
+  const double copy = cell.copies_load ? static_cast<double>(cell.data_bytes) : 0;
+  const double edge = kEdgeSeconds + copy / kCopyBytesPerSecond;
   one.cells = 1;
   one.measure_seconds = parts.phases.measure_seconds;
+  one.edge_seconds = edge;
   one.assumes_rate = parts.phases.assumes_rate;
   one.open_ended = parts.phases.open_ended;
+  if (!parts.rehearsed_as.empty() && rehearsed_.insert(parts.rehearsed_as).second) {
+    const PhaseSums& each = parts.rehearsal;
+    one.rehearsals = kUsualRehearsals;
+    one.rehearse_seconds = kUsualRehearsals * (each.measure_seconds + each.load_seconds + edge);
+    one.open_ended = one.open_ended || each.open_ended;
+  }
   if (cell.load_key.empty() ? parts.loads : loaded_.insert(cell.load_key).second) {
     one.loads = 1;
     one.load_bytes = parts.phases.load_bytes;
     one.load_seconds = parts.phases.load_seconds;
     one.faulting_loads = parts.faults ? 1 : 0;
+    if (!cell.load_key.empty()) one.edge_seconds += kEdgeSeconds;  // the load is a run of its own
   }
   one.disk_bytes = cell.scratch_bytes;
   const uint64_t databases = cell.copies_load ? 2 : 1;
@@ -190,38 +237,47 @@ void Add(const Forecast& one, Forecast* sum) {
   sum->load_bytes += one.load_bytes;
   sum->load_seconds += one.load_seconds;
   sum->faulting_loads += one.faulting_loads;
+  sum->rehearsals += one.rehearsals;
+  sum->rehearse_seconds += one.rehearse_seconds;
+  sum->edge_seconds += one.edge_seconds;
   sum->disk_bytes = std::max(sum->disk_bytes, one.disk_bytes);
   sum->least_bytes = std::max(sum->least_bytes, one.least_bytes);
 }
 
-// Returns what the time of the plan consists of, such as "7 minutes of measuring, and 2 minutes to
-// load 4G in 4 loads at 30 MB/s".
+// Returns what the time of the plan consists of, such as "7 minutes of measuring, 2 minutes to load
+// 4G in 4 loads at 30 MB/s, and 6 s to begin and end runs".
 std::string PartsText(const Forecast& f) {
   std::vector<std::string> parts = {TimeText(f.measure_seconds) + " of measuring"};
   if (f.assumes_rate) {
     parts[0] += fmt::format(" with {} operations a second where their number is set",
                             Count(static_cast<uint64_t>(kOperationsPerSecond)));
   }
+  if (f.rehearsals != 0) {
+    parts.push_back(fmt::format("{} in about {}", TimeText(f.rehearse_seconds),
+                                Counted(f.rehearsals, "rehearsal")));
+  }
   const double speed = f.load_seconds > 0 ? static_cast<double>(f.load_bytes) / f.load_seconds
                                           : kLoadBytesPerSecond;
   parts.push_back(fmt::format("{} to load {} in {} at {:.2g} MB/s", TimeText(f.load_seconds),
                               ShortSize(f.load_bytes), Counted(f.loads, "load"), speed / 1e6));
-  const std::string last = parts.back();
-  parts.pop_back();
-  return fmt::format("{}, and {}", fmt::join(parts, ", "), last);
+  return fmt::format("{}, and {} to begin and end runs", fmt::join(parts, ", "),
+                     TimeText(f.edge_seconds));
 }
 
 }  // namespace
 
 Forecast ForecastOf(const std::vector<Cell>& cells,
-                    const std::function<bool(const Cell&)>& finished) {
-  CellForecaster forecaster(finished);
+                    const std::function<bool(const Cell&)>& finished,
+                    const std::string& rehearsals_dir) {
+  CellForecaster forecaster(finished, rehearsals_dir);
   Forecast sum;
   for (const Cell& cell : cells) Add(forecaster.Next(cell), &sum);
   return sum;
 }
 
-double ForecastSeconds(const Forecast& f) { return f.measure_seconds + f.load_seconds; }
+double ForecastSeconds(const Forecast& f) {
+  return f.measure_seconds + f.rehearse_seconds + f.load_seconds + f.edge_seconds;
+}
 
 std::string ForecastText(const Forecast& f, const std::string& name) {
   std::string text = fmt::format("{}: {} to run", name, Counted(f.cells, "cell"));

@@ -1,6 +1,7 @@
 // What a plan will take before it starts: cells, loads, time and disk.
 //
-//   const Forecast forecast = ForecastOf(cells, [&](const Cell& c) { return dir.HasCell(c); });
+//   const auto finished = [&](const Cell& c) { return dir.HasCell(c); };
+//   const Forecast forecast = ForecastOf(cells, finished, dir.RehearsalsDir());
 //   fmt::print(stderr, "{}", ForecastText(forecast, "read-size"));
 //   CheckRoom(forecast, "results", "--out");
 #ifndef TESTBED_TOOLS_EXPERIMENT_SWEEP_FORECAST_H_
@@ -26,6 +27,11 @@ struct Forecast {
   bool open_ended = false;     // a phase has no set length, so the plan takes longer than forecast
   uint64_t load_bytes = 0;     // keys and values of all loads
   double load_seconds = 0;     // that the loads take
+  // About as many runs find the share of --cache-pct most before the cells' own, and the seconds
+  // that they take with loads of their own. Cells with equal needs of memory share them.
+  size_t rehearsals = 0;
+  double rehearse_seconds = 0;
+  double edge_seconds = 0;  // between the phases: runs begin and end, and copies of loads are made
   size_t faulting_loads = 0;   // loads of unknown speed, as page faults may read ahead
   uint64_t disk_bytes = 0;     // space that the largest database may take; there is one at a time
   // Space that a database, with the load that it is a copy of, takes for sure: the largest of those
@@ -33,16 +39,19 @@ struct Forecast {
   uint64_t least_bytes = 0;
 };
 
-// Adds up the cells for which `finished` is false.
+// Adds up the cells for which `finished` is false. Rehearsals that cells have kept in
+// `rehearsals_dir` are left out; an empty name stands for none.
 Forecast ForecastOf(const std::vector<Cell>& cells,
-                    const std::function<bool(const Cell&)>& finished);
+                    const std::function<bool(const Cell&)>& finished,
+                    const std::string& rehearsals_dir = "");
 
 // Returns the seconds that the plan takes, at the speeds that ForecastText names; at least these
 // when it is open-ended.
 double ForecastSeconds(const Forecast& forecast);
 
-// Returns a line such as "read-size: 12 cells to run; about 9 minutes: 7 minutes of measuring, and
-// 2 minutes to load 4G in 4 loads at 30 MB/s; up to 3G of disk".
+// Returns a line such as "read-size: 12 cells to run; about 13 minutes: 7 minutes of measuring, 4
+// minutes in about 8 rehearsals, 2 minutes to load 4G in 4 loads at 30 MB/s, and 14 s to begin and
+// end runs; up to 3G of disk".
 std::string ForecastText(const Forecast& forecast, const std::string& name);
 
 // Throws Error (kUsage) when the file system of `dir`, or of its nearest parent that exists, has

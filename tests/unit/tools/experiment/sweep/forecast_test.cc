@@ -3,6 +3,7 @@
 #include "tools/experiment/sweep/forecast.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <cstdint>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "device/error.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
+#include "tools/cache/cache_rehearsal.h"
 #include "tools/experiment/plan/plan.h"
 
 namespace testbed {
@@ -67,7 +69,7 @@ TEST(ForecastTest, OperationsHaveTheirRateOrOneThatIsSaid) {
   EXPECT_DOUBLE_EQ(assumed.measure_seconds, 3 * 2);
   EXPECT_FALSE(assumed.open_ended);
   EXPECT_NE(ForecastText(assumed, "x").find(
-                "about 6 s: 6 s of measuring with 5,000 operations a second where their number"),
+                " s: 6 s of measuring with 5,000 operations a second where their number is set"),
             std::string::npos)
       << ForecastText(assumed, "x");
   const Forecast given = ForecastOfSmall(kSmall, {{"operations", "10000"}, {"rate", "1000"}});
@@ -85,6 +87,45 @@ TEST(ForecastTest, OnlyDatabasesThatTakeTheirBytesNeedRoom) {
   EXPECT_GT(of_memory.cells, 0u);
   EXPECT_GT(of_memory.disk_bytes, 0u);
   EXPECT_EQ(of_memory.least_bytes, 0u) << "a single run is exempt, too";
+}
+
+// Rehearsals were no part of the forecast, and took most of the first round.
+TEST(ForecastTest, RehearsalsCountOnceForTheCellsThatShareThem) {
+  const std::string text = SmallWith("workload = \"insert,point-read\"\ncache-pct = \"most\"");
+  const Forecast once = ForecastOf(SmallCells(text, 1), None);
+  EXPECT_EQ(once.rehearsals, 2 * 3u);
+  // Of 20 s of measuring a rehearsal has 5, after a warm-up of 5.
+  EXPECT_NEAR(once.rehearse_seconds, 6 * (5 + 5), 6);
+  EXPECT_FALSE(once.open_ended);
+  const std::vector<Cell> cells = SmallCells(text, 3);
+  const Forecast thrice = ForecastOf(cells, None);
+  EXPECT_EQ(thrice.cells, 9u);
+  EXPECT_EQ(thrice.rehearsals, once.rehearsals);
+  EXPECT_DOUBLE_EQ(thrice.measure_seconds, 3 * once.measure_seconds);
+  EXPECT_NE(ForecastText(thrice, "x").find(" in about 6 rehearsals, "), std::string::npos)
+      << ForecastText(thrice, "x");
+  const auto first_is_done = [](const Cell& cell) { return cell.round == 1; };
+  EXPECT_EQ(ForecastOf(cells, first_is_done).rehearsals, once.rehearsals) << "none were kept";
+
+  std::string directory = testing::TempDir() + "forecast_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  RunOptions run = CellRunOptions(cells[0].options);
+  LeaveOutLoad(&run);
+  run.rehearsals_dir = directory;
+  KeepRehearsals(run, RehearsalsJson({{50, 1, 2, 3}}, 50));
+  EXPECT_EQ(ForecastOf(cells, None, directory).rehearsals, 2 * 2u);
+}
+
+TEST(ForecastTest, ARehearsalOfACellThatLoadsLoadsToo) {
+  const std::string lines = "workload = \"concurrent-inserts:2\"\ncache-pct = \"most\"\nrows = ";
+  std::string text = SmallWith(lines + "1000000");
+  text.erase(text.find("rows = 1000\n"), 12);
+  const Forecast forecast = ForecastOfSmall(text);
+  EXPECT_EQ(forecast.loads, 3u);
+  EXPECT_EQ(forecast.rehearsals, 6u);
+  EXPECT_NEAR(forecast.rehearse_seconds, 2 * forecast.load_seconds, 6);
+  EXPECT_GT(forecast.load_seconds, 20);
+  EXPECT_NEAR(ForecastSeconds(forecast), 3 * forecast.load_seconds, 12);
 }
 
 // The file system of /proc has no space at all.
