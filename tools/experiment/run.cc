@@ -19,6 +19,7 @@
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/cluster/part.h"
+#include "tools/experiment/sweep/forecast.h"
 #include "tools/experiment/sweep/time_left.h"
 #include "tools/output/progress.h"
 #include "tools/run/run_command.h"
@@ -34,10 +35,12 @@ class ExperimentRun {
   ExperimentRun(const std::vector<Cell>& cells, const ResultsDir& results,
                 const ExperimentRunOptions& options)
       : cells_(cells), results_(results), options_(options) {
-    for (const Cell& cell : cells_) {
-      if (!cell.runs() || results_.HasCell(cell)) continue;
+    const std::vector<Forecast> forecasts = ForecastOfEach(
+        cells_, [&](const Cell& cell) { return results_.HasCell(cell); }, results_.RehearsalsDir());
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      if (forecasts[i].cells == 0) continue;  // it is finished, or does not run
       ++left_;
-      time_left_.Add(cell.name);
+      time_left_.Add(cells_[i].name, ForecastSeconds(forecasts[i]));
     }
     wanted_ = left_;
     home_ = options_.databases.empty() ? results_.path() : options_.databases;

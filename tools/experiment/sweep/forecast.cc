@@ -144,7 +144,8 @@ struct CellParts {
   PhaseSums phases;
   PhaseSums rehearsal;       // of one rehearsal
   std::string rehearsed_as;  // equal for cells that share rehearsals; empty: none are to be made
-  bool loads = false, faults = false;  // faults: as FaultsInLoad
+  bool loads = false;
+  bool faults = false;  // as FaultsInLoad
   bool takes_its_bytes = false;
 };
 
@@ -269,10 +270,19 @@ std::string PartsText(const Forecast& f) {
 Forecast ForecastOf(const std::vector<Cell>& cells,
                     const std::function<bool(const Cell&)>& finished,
                     const std::string& rehearsals_dir) {
-  CellForecaster forecaster(finished, rehearsals_dir);
   Forecast sum;
-  for (const Cell& cell : cells) Add(forecaster.Next(cell), &sum);
+  for (const Forecast& one : ForecastOfEach(cells, finished, rehearsals_dir)) Add(one, &sum);
   return sum;
+}
+
+std::vector<Forecast> ForecastOfEach(const std::vector<Cell>& cells,
+                                     const std::function<bool(const Cell&)>& finished,
+                                     const std::string& rehearsals_dir) {
+  CellForecaster forecaster(finished, rehearsals_dir);
+  std::vector<Forecast> each;
+  each.reserve(cells.size());
+  for (const Cell& cell : cells) each.push_back(forecaster.Next(cell));
+  return each;
 }
 
 double ForecastSeconds(const Forecast& f) {

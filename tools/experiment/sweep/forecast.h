@@ -24,16 +24,16 @@ struct Forecast {
   // A phase whose number of operations is set has no rate of its own, and is taken to have that
   // which ForecastText names.
   bool assumes_rate = false;
-  bool open_ended = false;     // a phase has no set length, so the plan takes longer than forecast
-  uint64_t load_bytes = 0;     // keys and values of all loads
-  double load_seconds = 0;     // that the loads take
+  bool open_ended = false;  // a phase has no set length, so the plan takes longer than forecast
+  uint64_t load_bytes = 0;  // keys and values of all loads
+  double load_seconds = 0;  // that the loads take
   // About as many runs find the share of --cache-pct most before the cells' own, and the seconds
   // that they take with loads of their own. Cells with equal needs of memory share them.
   size_t rehearsals = 0;
   double rehearse_seconds = 0;
-  double edge_seconds = 0;  // between the phases: runs begin and end, and copies of loads are made
-  size_t faulting_loads = 0;   // loads of unknown speed, as page faults may read ahead
-  uint64_t disk_bytes = 0;     // space that the largest database may take; there is one at a time
+  double edge_seconds = 0;    // in which runs begin and end, and loads are copied
+  size_t faulting_loads = 0;  // loads of unknown speed, as page faults may read ahead
+  uint64_t disk_bytes = 0;    // space that the largest database may take; there is one at a time
   // Space that a database, with the load that it is a copy of, takes for sure: the largest of those
   // of which it is known (TakesItsBytes).
   uint64_t least_bytes = 0;
@@ -44,6 +44,12 @@ struct Forecast {
 Forecast ForecastOf(const std::vector<Cell>& cells,
                     const std::function<bool(const Cell&)>& finished,
                     const std::string& rehearsals_dir = "");
+
+// Returns what each of the cells, which are in the order in which they run, adds to the forecast of
+// all: a load or rehearsals that cells share count with the first of them.
+std::vector<Forecast> ForecastOfEach(const std::vector<Cell>& cells,
+                                     const std::function<bool(const Cell&)>& finished,
+                                     const std::string& rehearsals_dir = "");
 
 // Returns the seconds that the plan takes, at the speeds that ForecastText names; at least these
 // when it is open-ended.

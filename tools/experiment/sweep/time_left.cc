@@ -1,30 +1,38 @@
 #include "tools/experiment/sweep/time_left.h"
 
+#include <algorithm>
+
 namespace testbed {
 
-void TimeLeft::Add(const std::string& name) {
-  ++cells_[name].left;
-  ++unknown_left_;
+void TimeLeft::Add(const std::string& name, double forecast) {
+  Rounds& rounds = cells_[name];
+  rounds.left.push_back(forecast);
+  rounds.sum += forecast;
+  unknown_left_ += forecast;
 }
 
 void TimeLeft::Ended(const std::string& name, double seconds) {
   Rounds& rounds = cells_[name];
-  if (rounds.seconds) {
-    known_left_ -= static_cast<double>(rounds.left) * *rounds.seconds;
+  if (rounds.left.empty()) return;
+  const double forecast = rounds.left.front();
+  if (rounds.pace) {
+    known_left_ -= rounds.sum * *rounds.pace;
   } else {
-    unknown_left_ -= rounds.left;
+    unknown_left_ -= rounds.sum;
     first_seconds_ += seconds;
-    ++first_ended_;
+    first_forecast_ += forecast;
   }
-  --rounds.left;
-  rounds.seconds = seconds;
-  known_left_ += static_cast<double>(rounds.left) * seconds;
+  rounds.left.pop_front();
+  rounds.sum -= forecast;
+  rounds.pace = seconds / forecast;
+  known_left_ += rounds.sum * *rounds.pace;
 }
 
 std::optional<double> TimeLeft::Seconds() const {
-  if (first_ended_ == 0) return std::nullopt;
-  const double mean = first_seconds_ / static_cast<double>(first_ended_);
-  return known_left_ + mean * static_cast<double>(unknown_left_);
+  if (first_forecast_ <= 0) return std::nullopt;
+  const double pace = first_seconds_ / first_forecast_;
+  // Sums of what was added and taken away again may end a little below 0.
+  return std::max(0.0, known_left_ + pace * unknown_left_);
 }
 
 }  // namespace testbed

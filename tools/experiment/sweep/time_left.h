@@ -1,14 +1,15 @@
-// How long the rest of a plan takes, by how long its finished cells have taken.
+// How long the rest of a plan takes, by how long its finished cells have taken and by what was
+// forecast of each.
 //
 //   TimeLeft time;
-//   time.Add("engine=btree");
-//   time.Add("engine=rocksdb");
+//   time.Add("engine=btree", 10);
+//   time.Add("engine=rocksdb", 20);
 //   time.Ended("engine=btree", 12.5);
-//   time.Seconds();  // of the rest
+//   time.Seconds();  // of the rest: 25
 #ifndef TESTBED_TOOLS_EXPERIMENT_SWEEP_TIME_LEFT_H_
 #define TESTBED_TOOLS_EXPERIMENT_SWEEP_TIME_LEFT_H_
 
-#include <cstddef>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,26 +19,30 @@ namespace testbed {
 // Not thread-safe. Each call takes the time of a look-up, however many cells there are.
 class TimeLeft {
  public:
-  // Adds a cell that is to run. A cell has the same name in each round.
-  void Add(const std::string& name);
-  // Notes that a cell that was added has ended, with or without a result, after this time.
+  // Adds a cell that is to run, with the seconds that are forecast of it, above 0. A cell has the
+  // same name in each round, and its rounds are added in the order in which they run.
+  void Add(const std::string& name, double forecast);
+  // Notes that a cell has ended, with or without a result, after this time. A cell that was not
+  // added is ignored.
   void Ended(const std::string& name, double seconds);
-  // Returns the seconds that the cells take which have not ended: a cell takes as long as it did in
-  // the round before, and one that has not run yet as long as the mean of those that have. Returns
+  // Returns the seconds that the cells take which have not ended. A cell takes as many times what
+  // was forecast of it as it did in the round before: the first may have loaded or rehearsed for
+  // others. One that has not run yet takes as many times that as those together that have. Returns
   // nullopt while none has ended.
   std::optional<double> Seconds() const;
 
  private:
   struct Rounds {
-    size_t left = 0;
-    std::optional<double> seconds;  // how long the last took
+    std::deque<double> left;     // forecasts of those to come
+    double sum = 0;              // of `left`
+    std::optional<double> pace;  // how many times its forecast the last took
   };
 
   std::map<std::string, Rounds> cells_;  // by name
-  size_t unknown_left_ = 0;              // cells to come of which no round has ended
+  double unknown_left_ = 0;              // forecast of cells to come of which no round has ended
   double known_left_ = 0;                // seconds that the other cells to come take
-  double first_seconds_ = 0;             // seconds of the first round of each cell
-  size_t first_ended_ = 0;
+  // Of the first round of each cell: seconds, and what was forecast.
+  double first_seconds_ = 0, first_forecast_ = 0;
 };
 
 }  // namespace testbed

@@ -104,6 +104,9 @@ TEST(ForecastTest, RehearsalsCountOnceForTheCellsThatShareThem) {
   EXPECT_DOUBLE_EQ(thrice.measure_seconds, 3 * once.measure_seconds);
   EXPECT_NE(ForecastText(thrice, "x").find(" in about 6 rehearsals, "), std::string::npos)
       << ForecastText(thrice, "x");
+  const std::vector<Forecast> each = ForecastOfEach(cells, None);
+  EXPECT_EQ(each.size(), cells.size());
+  EXPECT_GT(ForecastSeconds(each[0]), 20 + ForecastSeconds(each[8])) << "it rehearses for the rest";
   const auto first_is_done = [](const Cell& cell) { return cell.round == 1; };
   EXPECT_EQ(ForecastOf(cells, first_is_done).rehearsals, once.rehearsals) << "none were kept";
 

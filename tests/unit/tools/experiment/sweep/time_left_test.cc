@@ -10,8 +10,8 @@ namespace {
 TEST(TimeLeftTest, ACellTakesAsLongAsInTheRoundBefore) {
   TimeLeft time;
   for (int round = 0; round < 3; ++round) {
-    time.Add("short");
-    time.Add("long");
+    time.Add("short", 1);
+    time.Add("long", 1);
   }
   EXPECT_EQ(time.Seconds(), std::nullopt) << "nothing has ended";
   time.Ended("short", 2);
@@ -29,10 +29,34 @@ TEST(TimeLeftTest, ACellTakesAsLongAsInTheRoundBefore) {
 
 TEST(TimeLeftTest, CellsThatHaveNotRunTakeTheMeanOfThoseThatHave) {
   TimeLeft time;
-  for (const char* name : {"a", "b", "c", "d"}) time.Add(name);
+  for (const char* name : {"a", "b", "c", "d"}) time.Add(name, 1);
   time.Ended("a", 1);
   time.Ended("b", 3);
   EXPECT_EQ(time.Seconds(), 2 * 2);
+}
+
+// The longest cells often run last, and took the mean of the short ones before.
+TEST(TimeLeftTest, ACellThatIsForecastToBeLongerTakesLonger) {
+  TimeLeft time;
+  time.Add("cached", 2);
+  time.Add("larger", 20);
+  time.Ended("cached", 3);
+  EXPECT_EQ(time.Seconds(), 30);
+}
+
+// A cell of the first round rehearses for those of the others, which took as long as it.
+TEST(TimeLeftTest, ALaterRoundWithoutRehearsalsIsShorter) {
+  TimeLeft time;
+  time.Add("a", 12);
+  time.Add("b", 4);
+  time.Add("a", 4);
+  time.Add("b", 4);
+  time.Ended("a", 24);
+  EXPECT_EQ(time.Seconds(), 3 * 8);
+  time.Ended("b", 4);
+  EXPECT_EQ(time.Seconds(), 8 + 4);
+  time.Ended("a", 8);
+  EXPECT_EQ(time.Seconds(), 4);
 }
 
 }  // namespace
