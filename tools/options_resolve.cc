@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -471,18 +472,45 @@ nlohmann::json RunOptions::ToJson() const {
   return j;
 }
 
+namespace {
+
+// The parser of a run's options. CLI11 compares each option that is added with all those before it,
+// so that making a parser takes ten times as long as parsing by it.
+class RunOptionsParser {
+ public:
+  RunOptionsParser() {
+    AddEngineOptions(app_, options_);
+    AddDataOptions(app_, options_);
+    AddWorkloadOptions(app_, options_);
+    AddOutputOptions(app_, options_);
+    AddSweepOptions(app_, options_);
+  }
+
+  RunOptions Parse(const std::vector<std::string>& words, RunOptions base) {
+    options_ = std::move(base);
+    app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    return std::move(options_);
+  }
+
+ private:
+  RunOptions options_;
+  CLI::App app_;  // its options refer to options_
+};
+
+}  // namespace
+
 RunOptions ParseRunOptions(const std::vector<std::string>& words, RunOptions options) {
-  CLI::App app;
-  AddEngineOptions(app, options);
-  AddDataOptions(app, options);
-  AddWorkloadOptions(app, options);
-  AddOutputOptions(app, options);
-  AddSweepOptions(app, options);
+  // A plan parses the options of each cell several times. The parser is away while it parses, since
+  // an option may parse others, and after words that it refused.
+  thread_local std::unique_ptr<RunOptionsParser> kept;
+  std::unique_ptr<RunOptionsParser> parser = std::move(kept);
+  if (parser == nullptr) parser = std::make_unique<RunOptionsParser>();
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    options = parser->Parse(words, std::move(options));
   } catch (const CLI::ParseError& e) {
     throw Error(Error::kUsage, e.what());
   }
+  kept = std::move(parser);
   return options;
 }
 
