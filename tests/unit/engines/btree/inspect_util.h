@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,15 +19,13 @@
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
 #include "tests/crashed_child.h"
+#include "tests/read_whole.h"
 
 namespace testbed::btree {
 
 using Rows = std::map<std::string, std::string>;
 
-inline std::string Slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+inline std::string Slurp(const std::string& path) { return ReadWhole(path); }
 
 inline void Spill(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
@@ -147,7 +144,14 @@ class InspectTest : public testing::Test {
   }
 
   std::string data() const { return DataPath(dir_); }
-  std::string ReadPage(PageId id) const { return Slurp(data()).substr(id * size_t{kPage}, kPage); }
+  std::string ReadPage(PageId id) const {
+    std::ifstream in(data(), std::ios::binary);
+    in.seekg(static_cast<std::streamoff>(id) * kPage);
+    std::string page(kPage, '\0');
+    in.read(page.data(), kPage);
+    EXPECT_TRUE(in) << "page " << id << " is past the end of " << data();
+    return page;
+  }
   void WritePage(PageId id, const std::string& page) const {
     std::fstream out(data(), std::ios::binary | std::ios::in | std::ios::out);
     out.seekp(static_cast<std::streamoff>(id) * kPage);
