@@ -86,8 +86,8 @@ uint64_t LinkDegrees::LinksOfRank(uint64_t rank) const {
   return options_.capped ? std::min(links, options_.nodes) : links;
 }
 
-uint64_t LinkDegrees::Links(uint64_t id, uint32_t type) const {
-  const uint64_t total = LinksOfRank(Rank(id)), types = options_.types;
+uint64_t LinkDegrees::LinksOfType(uint64_t total, uint32_t type) const {
+  const uint64_t types = options_.types;
   // Each year's distribution has its own rule: in 2017 every node has a link of each type.
   if (options_.is_2017) return std::max<uint64_t>(total, types) / types;
   const uint64_t each = total / types;

@@ -66,7 +66,11 @@ class LinkDegrees {
  public:
   explicit LinkDegrees(const DegreeOptions& options);
   // Returns how many links of one type, 0 .. types-1, are loaded for node `id`, 0 .. nodes-1.
-  uint64_t Links(uint64_t id, uint32_t type) const;
+  uint64_t Links(uint64_t id, uint32_t type) const {
+    return LinksOfType(LinksOfRank(Rank(id)), type);
+  }
+  // Returns how many of the `total` links of a node, which LinksOfRank returns, are of the type.
+  uint64_t LinksOfType(uint64_t total, uint32_t type) const;
   // Returns the number of links, of all types together, of the node of this rank.
   uint64_t LinksOfRank(uint64_t rank) const;
   uint64_t Rank(uint64_t id) const { return shuffler_.Invert(id); }

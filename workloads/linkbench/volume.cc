@@ -19,8 +19,9 @@ LoadVolume Count(const DegreeOptions& options) {
     uint64_t links = 0, counts = 0;
     const uint64_t end = std::min(begin + kChunk, options.nodes);
     for (uint64_t id = begin; id < end; ++id) {
+      const uint64_t total = degrees.LinksOfRank(degrees.Rank(id));
       for (uint32_t type = 0; type < options.types; ++type) {
-        const uint64_t n = degrees.Links(id, type);
+        const uint64_t n = degrees.LinksOfType(total, type);
         links += n;
         counts += n > 0;
       }
