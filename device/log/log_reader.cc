@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/extents.h"
 
 namespace testbed {
 namespace {
 
 constexpr uint64_t kWindow = 1ull << 20;
 constexpr uint64_t kBlock = 8192;      // reads begin and end at multiples of this, in bytes
-constexpr uint64_t kZeroBlock = 4096;  // ScanSegment passes over zeros in steps of this, in bytes
+constexpr uint64_t kZeroBlock = 4096;  // PassZeros steps over this many bytes
 
 }  // namespace
 
@@ -36,13 +37,29 @@ class LogReader::Source {
     if (offset < begin_ || offset + n > begin_ + filled_) Load(offset, n);
     return offset + n > begin_ + filled_ ? nullptr : window_.data() + (offset - begin_);
   }
+  // Passes over zeros in steps of kZeroBlock, since no frame header consists of them. Returns the
+  // first offset from which on a header may begin before the next step. `written` is the range that
+  // the call before found, at a lower offset.
+  uint64_t PassZeros(uint64_t offset, uint64_t end, FileRange* written) {
+    constexpr uint64_t kStep = kZeroBlock + kFrameHeaderBytes;
+    for (; offset + kStep <= end; offset += kZeroBlock) {
+      if (offset >= written->end) *written = NextWritten(file_->fd(), offset);
+      const uint64_t unwritten_end = std::min(written->begin, end);
+      if (offset + kStep <= unwritten_end) {
+        offset += (unwritten_end - offset - kStep) / kZeroBlock * kZeroBlock;
+      } else if (!IsZero(offset, kStep)) {
+        break;
+      }
+    }
+    return offset;
+  }
+
+ private:
   // Returns whether the n bytes at offset are there, and all of them are zeros.
   bool IsZero(uint64_t offset, uint64_t n) {
     const char* bytes = Bytes(offset, n);
     return bytes != nullptr && bytes[0] == 0 && std::memcmp(bytes, bytes + 1, n - 1) == 0;
   }
-
- private:
   void Load(uint64_t offset, uint64_t n) {
     begin_ = offset / kBlock * kBlock;
     const uint64_t end = (offset + std::max(n, kWindow) + kBlock - 1) / kBlock * kBlock;
@@ -214,11 +231,11 @@ bool LogReader::ScanSegment(size_t segment, Lsn begin) {
   const Lsn end = std::min(s.end(), s.first_lsn + source.size());
   bool found = false;
   FrameHeader header;
+  FileRange written;
   for (Lsn lsn = begin; lsn + kFrameHeaderBytes <= end; ++lsn) {
-    // Most of a segment that was never full is zeros, which no frame header consists of.
-    while (lsn % kZeroBlock == 0 && lsn + kZeroBlock + kFrameHeaderBytes <= end &&
-           source.IsZero(lsn - s.first_lsn, kZeroBlock + kFrameHeaderBytes)) {
-      lsn += kZeroBlock;
+    // Most of a segment that was never full is zeros.
+    if (lsn % kZeroBlock == 0) {
+      lsn = s.first_lsn + source.PassZeros(lsn - s.first_lsn, end - s.first_lsn, &written);
     }
     const char* bytes = source.Bytes(lsn - s.first_lsn, kFrameHeaderBytes);
     if (bytes == nullptr) break;

@@ -93,6 +93,8 @@ class LogRecoveryTest : public LogTestInMemory {
   }
 };
 
+class LogOnDiskTest : public LogTestDirectory {};
+
 void ExpectPrefix(const std::vector<std::string>& records, const std::vector<std::string>& model,
                   size_t at_least, const std::string& what) {
   ASSERT_LE(records.size(), model.size()) << what;
@@ -293,6 +295,31 @@ TEST_F(LogRecoveryTest, AHoleOfAnyLengthIsDamageOnceALaterFrameKnewItSynced) {
     std::fill(bytes.begin() + static_cast<ptrdiff_t>(begin),
               bytes.begin() + static_cast<ptrdiff_t>(lost.end), '\0');
     Spill(file, bytes);
+    const ReadBack back = ReadLog(directory);
+    EXPECT_THAT(back.records, ElementsAre());
+    ASSERT_TRUE(back.damage) << size;
+  }
+}
+
+// The search passes over space that the file system never wrote, whatever the page cache holds.
+TEST_F(LogOnDiskTest, AFrameBehindAHoleOfTheFileSystemIsFound) {
+  LogOptions options = TinyOptions();
+  options.pad = false;
+  for (size_t size = 11900; size < 12500; size += 97) {
+    const std::string directory = Fresh("hole");
+    const std::string path = LogSegmentPath(directory, 1);
+    auto log = OpenLog(directory, options);
+    const LogRange lost = log->Append(std::string(size, 'x'));
+    log->WaitDurable(lost.end);
+    log->Write(log->Append("knows").end);
+    log.reset();
+    FileOptions writable;
+    writable.mode = IoMode::kBuffered;
+    const uint64_t begin = lost.begin - kFrameHeaderBytes;
+    if (!File::Open(path, writable)->Punch(begin, lost.end - begin)) {
+      GTEST_SKIP() << "the file system of " << directory << " makes no holes";
+    }
+    Slurp(path);
     const ReadBack back = ReadLog(directory);
     EXPECT_THAT(back.records, ElementsAre());
     ASSERT_TRUE(back.damage) << size;
