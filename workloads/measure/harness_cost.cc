@@ -12,7 +12,7 @@
 namespace testbed {
 
 uint64_t HarnessCostOperations(uint64_t value_size) {
-  constexpr uint64_t kLeast = 16, kMost = 200000, kBytes = 1 << 30;
+  constexpr uint64_t kLeast = 16, kMost = 50000, kBytes = 256 << 20;
   return std::clamp(kBytes / std::max<uint64_t>(1, value_size), kLeast, kMost);
 }
 
