@@ -359,7 +359,7 @@ TEST_F(AbTest, ExitCodesOfFailIf) {
 TEST_F(AbTest, AnAnswerThatCannotBeWrittenIsNoJudgement) {
   const std::string faster =
       "ab --engine null --a added-delay=50000 --b '' --account off --rows 1000 --threads 1 "
-      "--workload point-read --slice 0.05 --warmup 0 --quiet --time 5s --loads 3";
+      "--workload insert,mixed --mix update=1 --operations 2000 --warmup 0 --quiet --time 60s";
   const std::string asked = faster + " --fail-if 'rate < -20%'";
   const CommandResult full = Run(asked + " --json /dev/full");
   EXPECT_EQ(full.code, 125) << full.err;
