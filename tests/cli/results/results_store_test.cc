@@ -404,7 +404,7 @@ TEST_F(ResultsStoreTest, AReadOnlyPlaceIsReadFrom) {
 TEST_F(ResultsStoreTest, AKillInTheMiddleLosesNothing) {
   json document = Measure();
   fs::create_directory(directory_ / "many");
-  constexpr int kDocuments = 200;
+  constexpr int kDocuments = 100;
   for (int i = 0; i < kDocuments; ++i) {
     document["label"] = "number " + std::to_string(i);
     Write("many/" + std::to_string(i) + ".json", document.dump());
@@ -414,7 +414,7 @@ TEST_F(ResultsStoreTest, AKillInTheMiddleLosesNothing) {
     const uintmax_t before = fs::exists(store) ? fs::file_size(store) : 0;
     const pid_t adding = Start("results add many");
     EXPECT_TRUE(
-        Becomes([&] { return fs::exists(store) && fs::file_size(store) > before + 200000; }));
+        Becomes([&] { return fs::exists(store) && fs::file_size(store) > before + 100000; }));
     ::kill(adding, SIGKILL);
     ::waitpid(adding, nullptr, 0);
     const json whole =
