@@ -181,7 +181,7 @@ TEST_F(RunTest, AutoOpensTheEngineAnewWithTheShareThatItChose) {
   const std::string engine = HasEngine("innodb") ? "innodb" : "btree";
   const CommandResult result = Run("--engine " + engine +
                                    " --ram 256M --cache-pct auto:60 --rows 20000 --io direct "
-                                   "--page-size 8k --seconds 0.2 --warmup 0 --threads 2 --quiet "
+                                   "--page-size 8k --seconds 0.2 --warmup 0 --threads 1 --quiet "
                                    "--account file --json run.json");
   if (result.err.find("O_DIRECT") != std::string::npos) GTEST_SKIP() << result.err;
   ASSERT_EQ(result.code, 0) << result.err;
@@ -208,7 +208,7 @@ TEST_F(RunTest, AutoTriesNoShareWithWhichTheEngineCannotBeOpened) {
   const CommandResult result =
       Run("--engine btree --ram 256M --cache-pct auto:60 --rows 20000 --page-size 64k "
           "--compression lz4 --engine-option compressed_cache_pct=95 --seconds 0.2 --warmup 0 "
-          "--threads 2 --quiet --account file --json run.json");
+          "--threads 1 --quiet --account file --json run.json");
   ASSERT_EQ(result.code, 0) << result.err;
   const nlohmann::json run = Json("run.json")["runs"].back();
   for (const nlohmann::json& trial : run["cache_tuning"]["trials"]) {
