@@ -23,11 +23,19 @@ DIRECTORY = pathlib.Path(sys.argv.pop(1)).resolve()
 # with "early" after a single one. A comparison with --fail-if ends with 125. Runs without ab have a rate that drifts, and ask for 0.1 % fewer blocks
 # with a filter.
 STAND_IN = """#!PYTHON -IS
-import json, pathlib, sys
-here = pathlib.Path(__file__).parent
-asked = here / "asked"
-n = int(asked.read_text()) if asked.exists() else 0
-answers = json.loads((here / "answers").read_text())
+import json, os, sys
+here = os.path.dirname(__file__)
+def count_of(name):
+    if not os.path.exists(f"{here}/{name}"):
+        return 0
+    with open(f"{here}/{name}") as file:
+        return int(file.read())
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+n = count_of("asked")
+with open(f"{here}/answers") as file:
+    answers = json.load(file)
 answer = answers[min(n, len(answers) - 1)]
 if answer == "fails":
     sys.exit("it failed")
@@ -37,7 +45,7 @@ if twice:
 if sys.argv[1] == "ab":
     word = lambda name: sys.argv[sys.argv.index(name) + 1]
     if word("--seed") != "99" or word("--a") != word("--b"):
-        asked.write_text(str(n + 1))
+        write(f"{here}/asked", str(n + 1))
     loads = 12 if answer.endswith(" late") else 1 if answer.endswith(" early") else 3
     answer = answer.removesuffix(" late").removesuffix(" early")
     effect = {"same": 1.001, "slower": 0.95, "faster": 1.05, "cannot be told": 1.01}[answer]
@@ -46,12 +54,11 @@ if sys.argv[1] == "ab":
     asks = {"metric": "engine_asks", "asked": True, "answer": {"slower": "lower", "faster": "higher"}.get(answer, answer), "effect": effect}
     document = {"way": "interleave", "loads": loads, "seconds": 1.0, "answers": [rate, asks]}
 else:
-    runs = here / "runs"
-    n = int(runs.read_text()) if runs.exists() else 0
-    runs.write_text(str(n + 1))
+    n = count_of("runs")
+    write(f"{here}/runs", str(n + 1))
     engine = {"block_requests": 1000000 if "bloom_bits=0" in sys.argv else 1000000 - FEWER}
     document = {"runs": [{"phases": [{"kind": "measure", "threads": 1, "rate": 1000.0 + DRIFT * n, "count": 1000000, "account": {"engine": engine}}]}]}
-pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(document))
+write(sys.argv[sys.argv.index("--json") + 1], json.dumps(document))
 sys.exit(125 if "--fail-if" in sys.argv else 0)
 """
 

@@ -21,12 +21,12 @@ DIRECTORY = pathlib.Path(sys.argv.pop(1)).resolve()
 # It writes down its words. It finds side c faster for sure by a fifth and the others as fast as a within a hundredth, and is not sure of d. The file
 # "behaviour" beside it says, by words of a setting ("" of the defaults), which it refuses, which fail and which change nothing, its engine's release, whether it is old, and whether the time is too short.
 STAND_IN = """#!PYTHON -IS
-import json, pathlib, random, sys
+import json, os, sys
 words = sys.argv[1:]
-here = pathlib.Path(__file__).parent
-behaviour = {"refused": [], "failing": [], "idle": [], "release": "1.0", "old": False, "too_short": False, **json.loads((here / "behaviour").read_text())}
-asked = here / "asked"
-asked.write_text((asked.read_text() if asked.exists() else "") + json.dumps(words) + "\\n")
+here = os.path.dirname(__file__)
+behaviour = {"refused": [], "failing": [], "idle": [], "release": "1.0", "old": False, "too_short": False, **json.load(open(f"{here}/behaviour"))}
+with open(f"{here}/asked", "a") as asked:
+    asked.write(json.dumps(words) + "\\n")
 if words[words.index("--engine") + 1] == "pebble":
     print("testbed: side b: pebble needs its library", file=sys.stderr)
     sys.exit(2)
@@ -41,7 +41,7 @@ answers = [{"metric": "rate", "side": side, "effect": 1.2 if side == "c" else 1.
 judgements = [{"side": side, "condition": "rate > 11.1 %", "judgement": {"c": "holds", "d": "cannot be told"}.get(side, "does not hold")} for side in sides]
 def run(side, load):
     own = "" if texts[side] in behaviour["idle"] else texts[side]
-    effective = {"setting": own, "path": f"/x/testbed-{ord(side):016x}.tmp/db", "seen": str(random.random()), "cache_held_bytes": str(ord(side))}
+    effective = {"setting": own, "path": f"/x/testbed-{ord(side):016x}.tmp/db", "seen": os.urandom(8).hex(), "cache_held_bytes": str(ord(side))}
     return {"side": side, "load": load, "engine": {"name": "e", "version": behaviour["release"], "effective": effective}}
 def options(side):
     return {"io": "direct" if "io=direct" in texts[side] else "buffered", "engine_options": {"all": texts[side]}}
@@ -56,7 +56,8 @@ if behaviour["too_short"]:
     document["time_too_short"] = "an answer needs 3 loads; give --time 45s or more"
     for answer in answers:
         answer.update(low=None, high=None)
-pathlib.Path(words[words.index("--json") + 1]).write_text(json.dumps(document))
+with open(words[words.index("--json") + 1], "w") as out:
+    json.dump(document, out)
 sys.exit(125 if failing else 3)
 """
 
