@@ -23,6 +23,7 @@
 #include "device/machine/scratch.h"
 #include "engines/registry.h"
 #include "tests/at_rest.h"
+#include "tests/contents.h"
 #include "tests/engine/engine_test.h"
 #include "tests/engine/setting_in_force.h"
 #include "tests/own_counter.h"
@@ -158,8 +159,7 @@ TEST_F(LmdbTest, AFileThatIsNotOursIsLeftAsItIs) {
   std::ofstream(dir_ + "/data.mdb") << text;
   const std::string sentence = ErrorOf(Error::kCorruption, [&] { Open(); });
   EXPECT_NE(sentence.find(dir_), std::string::npos) << sentence;
-  std::ifstream file(dir_ + "/data.mdb");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+  EXPECT_EQ(ContentOf(dir_ + "/data.mdb"), text);
   EXPECT_FALSE(fs::exists(dir_ + "/lock.mdb")) << "left by an open that failed";
 }
 

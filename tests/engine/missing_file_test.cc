@@ -6,12 +6,12 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "engines/databases.h"
+#include "tests/contents.h"
 #include "tests/engine/engine_test.h"
 
 namespace testbed {
@@ -45,17 +45,6 @@ class MissingFileTest : public AnyIoModeTest {
     if (IsSkipped()) return;
     options_.durability = Durability::kSync;
   }
-  // The contents of each file by its path.
-  std::map<std::string, std::string> Contents() const {
-    std::map<std::string, std::string> contents;
-    for (const auto& entry : fs::recursive_directory_iterator(dir_)) {
-      std::string& text = contents[entry.path()];
-      if (!entry.is_regular_file()) continue;
-      std::ifstream file(entry.path(), std::ios::binary);
-      text.assign(std::istreambuf_iterator<char>(file), {});
-    }
-    return contents;
-  }
   std::vector<std::string> Needed() const {
     if (GetParam().IsMyRocks()) return {"cluster/#rocksdb/CURRENT"};
     std::vector<std::string> needed = kNeeded.at(info().name);
@@ -79,7 +68,7 @@ TEST_P(MissingFileTest, IsRefusedAndChangesNothing) {
   for (const std::string& name : Needed()) {
     const fs::path file = fs::path(dir_) / name, kept = dir_ + ".kept";
     fs::rename(file, kept);
-    const auto before = Contents();
+    const auto before = ContentsOf(dir_);
     for (const bool create : {true, false}) {
       options_.create = create;
       try {
@@ -93,7 +82,7 @@ TEST_P(MissingFileTest, IsRefusedAndChangesNothing) {
             << error.what();
       }
       Close();
-      EXPECT_TRUE(before == Contents()) << "changed something without " << name;
+      EXPECT_TRUE(before == ContentsOf(dir_)) << "changed something without " << name;
     }
     options_.create = true;
     fs::rename(kept, file);
@@ -108,10 +97,10 @@ TEST_P(MissingFileTest, AnEmptyDataFileIsRefused) {
   Load(kRows, 100);
   Close();
   fs::resize_file(fs::path(dir_) / kNeeded.at(info().name)[0], 0);
-  const auto before = Contents();
+  const auto before = ContentsOf(dir_);
   ErrorOf(Error::kCorruption, [&] { Open(); });
   Close();
-  EXPECT_TRUE(before == Contents());
+  EXPECT_TRUE(before == ContentsOf(dir_));
 }
 
 // A directory without CURRENT must be refused whichever file of RocksDB it holds.
@@ -120,10 +109,10 @@ TEST_P(MissingFileTest, AnyFileOfADatabaseWithoutCurrentIsRefused) {
   for (const char* name :
        {"MANIFEST-000004", "000012.sst", "000009.log", "000003.blob", "IDENTITY"}) {
     std::ofstream(dir_ + "/" + name) << "x";
-    const auto before = Contents();
+    const auto before = ContentsOf(dir_);
     const std::string sentence = ErrorOf(Error::kCorruption, [&] { Open(); });
     EXPECT_NE(sentence.find("CURRENT"), std::string::npos) << sentence;
-    EXPECT_TRUE(before == Contents()) << name;
+    EXPECT_TRUE(before == ContentsOf(dir_)) << name;
     fs::remove(dir_ + "/" + name);
   }
   for (const char* name : {"notes.log", "a.sst", "12", "LOG", "000001.dbtmp"}) {

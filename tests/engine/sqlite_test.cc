@@ -21,6 +21,7 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "engines/registry.h"
+#include "tests/contents.h"
 #include "tests/engine/engine_test.h"
 #include "tests/engine/setting_in_force.h"
 
@@ -194,8 +195,7 @@ TEST_F(SqliteTest, AFileThatIsNoDatabaseIsLeftAsItIs) {
   const std::string text(20000, 'x');
   std::ofstream(database()) << text;
   EXPECT_NE(ErrorOf(Error::kCorruption, [&] { Open(); }).find(database()), std::string::npos);
-  std::ifstream file(database());
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+  EXPECT_EQ(ContentOf(database()), text);
 }
 
 TEST_F(SqliteTest, NamesOfTablesAreAnyBytesButZero) {

@@ -18,17 +18,13 @@
 
 #include "device/file/file.h"
 #include "device/machine/scratch.h"
+#include "tests/contents.h"
 #include "tests/engine/engine_test.h"
 #include "tests/every_way.h"
 #include "tools/database/copy_tree.h"
 
 namespace testbed {
 namespace {
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 char ByteAt(const std::string& path, uint64_t offset) {
   std::ifstream file(path, std::ios::binary);
@@ -435,7 +431,7 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
     int places = 0;
     for (const std::string& file : files) {
       if (!std::filesystem::exists(file)) continue;
-      const std::string content = ReadFile(file);
+      const std::string content = ContentOf(file);
       // The file may also contain old copies of a page.
       for (size_t at = content.find(value); at != std::string::npos;
            at = content.find(value, at + 1), ++places) {
@@ -450,7 +446,7 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
     Close();
     for (const std::string& file : files) {
       if (!std::filesystem::exists(file)) continue;
-      const std::string content = ReadFile(file);
+      const std::string content = ContentOf(file);
       std::string changed = value;
       changed[100] ^= 0x10;
       for (size_t at = content.find(changed); at != std::string::npos;
