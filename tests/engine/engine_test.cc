@@ -35,7 +35,9 @@ void PrintTo(const EngineCase& c, std::ostream* out) {
   *out << c.engine << " " << IoModeName(c.io) << " " << c.compression << " " << c.variant;
 }
 
-std::vector<EngineCase> EngineCases() {
+namespace {
+
+std::vector<EngineCase> FindEngineCases() {
   std::vector<EngineCase> cases;
   for (const EngineInfo& info : Engines()) {
     if (!info.capabilities.persistent || !info.capabilities.reads) continue;
@@ -69,6 +71,14 @@ std::vector<EngineCase> EngineCases() {
   }
 #endif
   return cases;
+}
+
+}  // namespace
+
+const std::vector<EngineCase>& EngineCases() {
+  // Each suite asks twice before main begins, and the search for servers looks at many paths.
+  static const auto* const cases = new std::vector<EngineCase>(FindEngineCases());
+  return *cases;
 }
 
 namespace {
@@ -232,12 +242,13 @@ std::string RowKey(uint64_t row) {
 
 std::string RowValue(uint64_t row, size_t size) {
   std::string value = "value of " + RowKey(row) + ":";
-  uint64_t state = row * 2 + 1;
-  while (value.size() < size) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    value.push_back(static_cast<char>('!' + (state >> 33) % 94));
-  }
+  size_t at = value.size();
   value.resize(size);
+  uint64_t state = row * 2 + 1;
+  for (; at < size; ++at) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    value[at] = static_cast<char>('!' + (state >> 33) % 94);
+  }
   return value;
 }
 

@@ -47,7 +47,7 @@ struct EngineCase {
   }
 };
 void PrintTo(const EngineCase& c, std::ostream* out);
-std::vector<EngineCase> EngineCases();
+const std::vector<EngineCase>& EngineCases();
 std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info);
 
 // Which cases of a suite are part of each run of the tests. Each engine is tested in one IO mode at
