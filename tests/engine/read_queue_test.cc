@@ -181,12 +181,11 @@ TEST_P(ReadQueueTest, BesideWritersWhoChangeTheTree) {
       session->Commit();
     }
   });
-  std::vector<std::thread> readers;
-  for (int i = 0; i < (EveryWay() ? 3 : 1); ++i) {
-    ReadAll(RandomRows(10000, kRows), [](uint64_t row) { return RowValue(row, kValue); });
-  }
-  MultiGetAll(RandomRows(5000, kRows));
-  MultiGetAll(std::vector<uint64_t>(5000, 97));  // a row that is cached and written anew
+  // Each row that is read costs what the writer does meanwhile.
+  const size_t rows = EveryWay() ? 30000 : 4000;
+  ReadAll(RandomRows(rows, kRows), [](uint64_t row) { return RowValue(row, kValue); });
+  MultiGetAll(RandomRows(rows / 2, kRows));
+  MultiGetAll(std::vector<uint64_t>(rows / 2, 97));  // a row that is cached and written anew
   stop = true;
   writer.join();
 }
