@@ -35,7 +35,7 @@ TEST_P(FilesTest, EachIsListed) {
   Open();
   ExpectKnown("when it is new");
   for (const uint64_t rows : {1000, 20000}) {
-    Load(rows, 200);
+    Load(rows / RowsInOne(), 200 * RowsInOne());
     ExpectKnown("while it is open");
     engine_->Flush();
     engine_->Checkpoint();

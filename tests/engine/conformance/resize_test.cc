@@ -21,9 +21,6 @@ class ResizeTest : public EngineTest {
   }
 
  protected:
-  static constexpr uint64_t kRows = 20000;
-  static constexpr size_t kValue = 400;
-
   void SetUp() override {
     EngineTest::SetUp();
     if (IsSkipped()) return;
@@ -33,16 +30,19 @@ class ResizeTest : public EngineTest {
   uint64_t CacheBytes() const { return engine_->Counters().cache_bytes.value_or(0); }
   void ReadAll(Session* session) {
     std::string_view value;
-    for (uint64_t row = 0; row < kRows; ++row) {
+    for (uint64_t row = 0; row < rows_; ++row) {
       ASSERT_TRUE(session->Get(table_, RowKey(row), &value)) << row;
-      ASSERT_EQ(value, RowValue(row, kValue)) << row;
+      ASSERT_EQ(value, RowValue(row, value_size_)) << row;
     }
   }
+
+  const uint64_t rows_ = 20000 / RowsInOne();
+  const size_t value_size_ = 400 * RowsInOne();
 };
 TESTBED_FOR_EVERY_ENGINE(ResizeTest);
 
 TEST_P(ResizeTest, ASmallerCacheHoldsLessAndALargerOneMoreAgain) {
-  Load(kRows, kValue);
+  Load(rows_, value_size_);
   engine_->Settle();
   ReadAll(session_.get());
   // Mapped, an engine may read in place and need no cache.
@@ -67,10 +67,12 @@ TEST_P(ResizeTest, ASmallerCacheHoldsLessAndALargerOneMoreAgain) {
 // Each thread writes the rows of its parity, a new version each time, and finds its own last one
 // whenever it reads. A row that a resize throws away unwritten comes back in an older version.
 TEST_P(ResizeTest, WhileSessionsReadAndWriteNothingIsLost) {
-  Load(kRows, kValue);
+  Load(rows_, value_size_);
   std::atomic<uint64_t> writes{0};
-  std::vector<uint32_t> versions(kRows, 0);  // each written by one thread
-  const auto value_of = [&](uint64_t row) { return RowValue(row + kRows * versions[row], kValue); };
+  std::vector<uint32_t> versions(rows_, 0);  // each written by one thread
+  const auto value_of = [&](uint64_t row) {
+    return RowValue(row + rows_ * versions[row], value_size_);
+  };
   std::vector<std::jthread> threads;  // jthreads, so that they end when the test throws, too
   for (uint64_t t = 0; t < 2; ++t) {
     threads.emplace_back([&, t](const std::stop_token& stop) {
@@ -78,7 +80,7 @@ TEST_P(ResizeTest, WhileSessionsReadAndWriteNothingIsLost) {
       std::mt19937_64 random(t);
       std::string_view value;
       while (!stop.stop_requested()) {
-        const uint64_t row = random() % (kRows / 2) * 2 + t;
+        const uint64_t row = random() % (rows_ / 2) * 2 + t;
         if (random() % 4 == 0) {
           ++versions[row];
           session->Put(table_, RowKey(row), value_of(row));
@@ -101,7 +103,7 @@ TEST_P(ResizeTest, WhileSessionsReadAndWriteNothingIsLost) {
   }
   threads.clear();
   std::string_view value;
-  for (uint64_t row = 0; row < kRows; ++row) {
+  for (uint64_t row = 0; row < rows_; ++row) {
     ASSERT_TRUE(session_->Get(table_, RowKey(row), &value)) << row;
     ASSERT_EQ(value, value_of(row)) << row;
   }

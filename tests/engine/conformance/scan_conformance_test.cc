@@ -247,13 +247,14 @@ TEST_P(ScanTest, AgreesWithAModelUnderRandomWritesAndMoves) {
 TEST_P(ScanTest, WalksManyPagesBothWays) {
   options_.cache_bytes = 8 << 20;
   Open();
-  constexpr uint64_t kRows = 40000;
+  const uint64_t rows = 40000 / RowsInOne();
+  const size_t size = 150 * RowsInOne();
   // The rows are inserted in an order that fills the middle last.
-  for (uint64_t i = 0; i < kRows;) {
+  for (uint64_t i = 0; i < rows;) {
     session_->Begin();
     for (const uint64_t end = i + 1000; i < end; ++i) {
-      const uint64_t row = i % 2 == 0 ? i : kRows - i;
-      Put(RowKey(row), RowValue(row, 150));
+      const uint64_t row = i % 2 == 0 ? i : rows - i;
+      Put(RowKey(row), RowValue(row, size));
     }
     session_->Commit();
   }
@@ -263,9 +264,9 @@ TEST_P(ScanTest, WalksManyPagesBothWays) {
   uint64_t row = 0;
   for (bool on = cursor->First(); on; on = cursor->Next(), ++row) {
     ASSERT_EQ(cursor->key(), RowKey(row));
-    ASSERT_EQ(cursor->value(), RowValue(row, 150));
+    ASSERT_EQ(cursor->value(), RowValue(row, size));
   }
-  EXPECT_EQ(row, kRows);
+  EXPECT_EQ(row, rows);
   for (bool on = cursor->Last(); on; on = cursor->Prev()) ASSERT_EQ(cursor->key(), RowKey(--row));
   EXPECT_EQ(row, 0u);
 }
