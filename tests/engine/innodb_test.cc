@@ -359,9 +359,9 @@ TEST_F(InnodbTest, PagesAndTheirCopiesAreAllThatItWrites) {
     std::unique_ptr<Session> session = engine->NewSession();
     for (int round = 0; round < 3; ++round) {
       session->Begin();
-      for (int i = 0; i < 5000; ++i) {
+      for (int i = 0; i < 1250; ++i) {
         session->Put(table, "key" + std::to_string(i),
-                     std::string(300, static_cast<char>('a' + round)));
+                     std::string(1200, static_cast<char>('a' + round)));
       }
       session->Commit();
       engine->Settle();

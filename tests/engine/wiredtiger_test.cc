@@ -34,8 +34,8 @@ TEST_F(WiredtigerTest, AMissingPageIsOneAlignedReadOfAtMostAPage) {
     options_.page_size = page_size;
     options_.cache_bytes = 64 * kMiB;
     if (!OpenDirect()) GTEST_SKIP() << "no direct IO on the file system of " << dir_;
-    constexpr uint64_t kRows = 40000, kGets = 2000;
-    Load(kRows, 200);
+    constexpr uint64_t kRows = 10000, kGets = 2000;
+    Load(kRows, 800);
     options_.cache_bytes = 2 * kMiB;
     Open();
 
@@ -47,7 +47,7 @@ TEST_F(WiredtigerTest, AMissingPageIsOneAlignedReadOfAtMostAPage) {
     for (uint64_t i = 0; i < kGets; ++i) {
       const uint64_t row = i * 104729 % kRows;
       IoScope scope(read);
-      ASSERT_EQ(Get(RowKey(row)), RowValue(row, 200));
+      ASSERT_EQ(Get(RowKey(row)), RowValue(row, 800));
     }
     const LedgerCounts delta = Ledger::Get().Counts() - before;
     const EngineCounters engine_after = engine_->Counters();
