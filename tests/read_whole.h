@@ -1,5 +1,5 @@
-// Reads whole files in tests. A stream gives its iterators (istreambuf_iterator) one character after
-// the other, which takes far longer than to read at once.
+// Reads whole files in tests. A stream gives its iterators (istreambuf_iterator) one character
+// after the other, which takes far longer than to read at once.
 #ifndef TESTBED_TESTS_READ_WHOLE_H_
 #define TESTBED_TESTS_READ_WHOLE_H_
 

@@ -44,11 +44,11 @@ uint64_t ParseCount(const std::string& option, const std::string& text, uint64_t
     at = end;
   }
   if (error != std::errc() || at != end || unit == 0 || n > most / unit || n * unit < least) {
-    RefuseValue(option, text,
-                most == UINT64_MAX
-                    ? fmt::format("a whole number{} from {} (k, M and G are accepted)", OfUnit(of),
-                                  least)
-                    : fmt::format("a whole number{} from {} to {}", OfUnit(of), least, most));
+    RefuseValue(
+        option, text,
+        most == UINT64_MAX
+            ? fmt::format("a whole number{} from {} (k, M and G are accepted)", OfUnit(of), least)
+            : fmt::format("a whole number{} from {} to {}", OfUnit(of), least, most));
   }
   return n * unit;
 }

@@ -157,22 +157,15 @@ void AddDeviceOptions(CLI::App& app, RunOptions& o) {
       "Run on a loop device of this size (auto: with room for the data) with its own ext4 or xfs, "
       "so that the device's figures are the run's alone (root)",
       [&o](auto& option, auto& text) {
-        constexpr char kAccepted[] = "auto or a size, with nothing, ,ext4 or ,xfs after it";
         const std::vector<std::string> parts = Split(text, ',');
+        const std::string system = parts.size() == 1 ? "ext4" : parts[1];
         o.scratch_auto = parts[0] == "auto";
-        if (parts.size() > 2) RefuseValue(option, text, kAccepted);
-        if (!o.scratch_auto) {
-          const bool number = !parts[0].empty() && std::isdigit(parts[0][0]) != 0;
-          if (!number) RefuseValue(option, text, kAccepted);
-          o.scratch_bytes = ParseSize(option, parts[0], 64 << 20, 1ull << 50);
+        const bool sized = o.scratch_auto || (!parts[0].empty() && std::isdigit(parts[0][0]) != 0);
+        if (!sized || parts.size() > 2 || (system != "ext4" && system != "xfs")) {
+          RefuseValue(option, text, "auto or a size, with nothing, ,ext4 or ,xfs after it");
         }
-        if (parts.size() == 1) return;
-        try {
-          o.scratch_fs =
-              ParseName(option, parts[1], {FileSystem::kExt4, FileSystem::kXfs}, FileSystemName);
-        } catch (const Error&) {
-          RefuseValue(option, text, kAccepted);
-        }
+        if (!o.scratch_auto) o.scratch_bytes = ParseSize(option, parts[0], 64 << 20, 1ull << 50);
+        o.scratch_fs = system == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
       });
   Add(app, "--read-iops", "N",
       "Limit the device to N reads a second for this run, as a volume with such a limit does; 0 "

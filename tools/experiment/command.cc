@@ -120,9 +120,9 @@ void CheckRoomOf(const Forecast& forecast, const std::vector<Cell>& cells, const
 // Returns the forecast of the cells that are still to run. Throws when they have no room here.
 Forecast WhatIsToCome(const std::vector<Cell>& cells, const Arguments& a) {
   const ResultsDir dir(a.out);
-  const Forecast forecast =
-      ForecastOf(cells, [&](const Cell& cell) { return !a.fresh && dir.HasCell(cell); },
-                 a.fresh ? "" : dir.RehearsalsDir());
+  const Forecast forecast = ForecastOf(
+      cells, [&](const Cell& cell) { return !a.fresh && dir.HasCell(cell); },
+      a.fresh ? "" : dir.RehearsalsDir());
   // With --on, --databases names a directory on the other hosts, and these check it themselves.
   const bool elsewhere = !a.cluster.on.empty() && !a.run.databases.empty();
   if (!elsewhere) CheckRoomOf(forecast, cells, a);

@@ -26,8 +26,8 @@ class MixedTest : public AnyIoModeTest {
     workload_.population = population_ = std::make_shared<Population>(dataset_);
   }
 
-  // Returns the rows of the load. The phases' shares of them are the same for each engine. Where each
-  // row takes a statement, the daily run has half of them.
+  // Returns the rows of the load. The phases' shares of them are the same for each engine. Where
+  // each row takes a statement, the daily run has half of them.
   uint64_t Rows() const { return RowsInOne() == 1 || EveryWay() ? 2000 : 1000; }
 
   PhaseResult Run(const std::string& name, int threads, uint64_t operations) {

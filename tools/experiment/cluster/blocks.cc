@@ -185,9 +185,8 @@ std::vector<Block> BlocksOf(const std::vector<Cell>& cells, const ResultsDir& ou
     blocks[at->second].cells.push_back(cell);
   }
   for (Block& block : blocks) {
-    const Forecast forecast =
-        ForecastOf(block.cells, [&](const Cell& cell) { return out.HasCell(cell); },
-                   out.RehearsalsDir());
+    const Forecast forecast = ForecastOf(
+        block.cells, [&](const Cell& cell) { return out.HasCell(cell); }, out.RehearsalsDir());
     block.left = forecast.cells;
     block.seconds = ForecastSeconds(forecast);
   }

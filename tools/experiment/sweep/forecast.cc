@@ -257,8 +257,8 @@ std::string PartsText(const Forecast& f) {
     parts.push_back(fmt::format("{} in about {}", TimeText(f.rehearse_seconds),
                                 Counted(f.rehearsals, "rehearsal")));
   }
-  const double speed = f.load_seconds > 0 ? static_cast<double>(f.load_bytes) / f.load_seconds
-                                          : kLoadBytesPerSecond;
+  const double speed =
+      f.load_seconds > 0 ? static_cast<double>(f.load_bytes) / f.load_seconds : kLoadBytesPerSecond;
   parts.push_back(fmt::format("{} to load {} in {} at {:.2g} MB/s", TimeText(f.load_seconds),
                               ShortSize(f.load_bytes), Counted(f.loads, "load"), speed / 1e6));
   return fmt::format("{}, and {} to begin and end runs", fmt::join(parts, ", "),

@@ -121,7 +121,7 @@ TEST(CheckRecordedRowsTest, TheLongestKeyOfATraceIsRecorded) {
     data.keys_file = testing::TempDir() + "recorded_rows_" + std::to_string(::getpid()) + "_" +
                      std::to_string(bytes);
     std::ofstream(data.keys_file) << "pear\n" << std::string(bytes, 'x') << "\n";
-    const auto dataset = std::make_unique<const Dataset>(data);
+    auto dataset = std::make_unique<const Dataset>(data);
     std::filesystem::remove(data.keys_file);
     return dataset;
   };

@@ -38,8 +38,8 @@ std::string SmallWith(const std::string& lines) {
 
 // A forecast had them as long as --seconds, which does not end them.
 TEST(ForecastTest, PhasesThatEndByThemselvesTakeTheirOwnTime) {
-  const Forecast steps = ForecastOfSmall(SmallWith(
-      "workload = \"ib.i0,ib.qr100,ib.qp500\"\nworkload-option = { query_seconds = 3 }"));
+  const Forecast steps = ForecastOfSmall(
+      SmallWith("workload = \"ib.i0,ib.qr100,ib.qp500\"\nworkload-option = { query_seconds = 3 }"));
   EXPECT_DOUBLE_EQ(steps.measure_seconds, 3 * (3 + 3));
   EXPECT_FALSE(steps.open_ended);
   const Forecast build = ForecastOfSmall(SmallWith("workload = \"ib.i0,ib.x\""));
@@ -68,9 +68,10 @@ TEST(ForecastTest, OperationsHaveTheirRateOrOneThatIsSaid) {
   const Forecast assumed = ForecastOfSmall(kSmall, {{"operations", "10000"}});
   EXPECT_DOUBLE_EQ(assumed.measure_seconds, 3 * 2);
   EXPECT_FALSE(assumed.open_ended);
-  EXPECT_NE(ForecastText(assumed, "x").find(
-                " s: 6 s of measuring with 5,000 operations a second where their number is set"),
-            std::string::npos)
+  EXPECT_NE(
+      ForecastText(assumed, "x")
+          .find(" s: 6 s of measuring with 5,000 operations a second where their number is set"),
+      std::string::npos)
       << ForecastText(assumed, "x");
   const Forecast given = ForecastOfSmall(kSmall, {{"operations", "10000"}, {"rate", "1000"}});
   EXPECT_DOUBLE_EQ(given.measure_seconds, 3 * 10);
