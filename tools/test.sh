@@ -15,10 +15,10 @@
 #
 # Tests that need root, a loop device or a kernel facility that is not there are skipped, and
 # ctest's closing lines name them. Exit code 0 when no test failed, 2 when words were given that it
-# would not heed. CTEST_PARALLEL_LEVEL sets how many tests run at once (default: one more than there
-# are processors). A test that fails beside others is run once more alone, and named if it passes
-# then; a crash test is not, because what it loses once is lost, and no test is when more than 200
-# fail. Logs of the builds are in build/log/.
+# would not heed. CTEST_PARALLEL_LEVEL sets how many tests run at once (default: two more than twice
+# the processors, since many wait for the device). A test that fails beside others is run once more
+# alone, and named if it passes then; a crash test is not, because what it loses once is lost, and no
+# test is when more than 200 fail. Logs of the builds are in build/log/.
 set -euo pipefail
 unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
@@ -91,7 +91,7 @@ exactly() {
 
 # run_tests PRESET [ctest arguments]: runs the tests, and those that failed once more alone.
 run_tests() {
-  local preset=$1 jobs=${CTEST_PARALLEL_LEVEL:-$(($(nproc) + 1))} failed=()
+  local preset=$1 jobs=${CTEST_PARALLEL_LEVEL:-$(($(nproc) * 2 + 2))} failed=()
   local failures=$build_dir/$preset/Testing/Temporary/LastTestsFailed.log begun=$log_dir/testing.begun
   local words=("${@:2}")
   if [[ -z ${TESTBED_EVERY_IO_MODE+set} ]]; then

@@ -32,7 +32,7 @@ std::string Heading(const ResultSet& results) {
       "## {}\n\n`{}`: {}{}\n"
       "{}, {} of {}, {}{}; testbed {}.\nMachine: {}. Device: {}.\n{}",
       e.name, results.Command(), e.title, e.title.ends_with('?') ? "" : ".",
-      Counted(results.rounds(), "round"), results.finished_runs(),
+      Counted(results.rounds(), "round"), testbed::Count(results.finished_runs()),
       Counted(results.planned_runs(), "cell"), first, first == last ? "" : " to " + last,
       fmt::join(at.versions, ", "), fmt::join(at.machines, "; "), fmt::join(at.devices, ", "),
       foreign.empty() ? "" : "On the machine, " + foreign + ".\n");

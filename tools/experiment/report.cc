@@ -145,7 +145,7 @@ std::string ExperimentText(const ResultSet& results, const ReportStyle& style) {
   const std::string foreign = ForeignCpuText(results.circumstances());
   std::string head =
       fmt::format("{}: {}\n{}{} of {}{}{}{}\n", e.name, e.title, ScaleText(results),
-                  results.finished_runs(), Counted(results.planned_runs(), "cell"), rounds,
+                  Count(results.finished_runs()), Counted(results.planned_runs(), "cell"), rounds,
                   grades.empty() ? "" : "; " + grades, foreign.empty() ? "" : "\n" + foreign);
   for (const std::string& mixed : results.MixedTexts()) head += "! " + mixed + "\n";
   const std::string foot = FindingsText(results) + "\n" + NotRunText(results);
