@@ -17,7 +17,9 @@ double MeanOf(const std::vector<double>& values) {
 }
 
 double VarianceOf(const std::vector<double>& values) {
-  if (values.size() < 2) return 0;
+  // The mean of equal values may differ from them in its last bit.
+  const auto differs = [&values](double v) { return v != values.front(); };
+  if (std::none_of(values.begin(), values.end(), differs)) return 0;
   const double mean = MeanOf(values);
   double squares = 0;
   for (const double v : values) squares += (v - mean) * (v - mean);

@@ -195,6 +195,26 @@
     return names.length > 1 ? 22 + 26 * (lines - 1) : 0;
   };
 
+  // Slants the labels of a category axis that do not fit beside each other, so that each is shown. Returns how much higher
+  // they make the plot, in pixels.
+  testbed.slantLabels = function (option, labels, width) {
+    var room = width - option.grid.left - option.grid.right, longest = 0, together = 0;
+    labels.forEach(function (label) {
+      var own = testbed.textWidth(label, 11);
+      longest = Math.max(longest, own);
+      together += own + 12;
+    });
+    if (together <= room || labels.length * 15 > room) return 0;
+    var more = Math.round(longest / 2);  // the sine of 30 degrees
+    option.xAxis.axisLabel.interval = 0;
+    option.xAxis.axisLabel.rotate = 30;
+    option.xAxis.axisLabel.hideOverlap = false;
+    option.xAxis.boundaryGap = true;
+    option.xAxis.nameGap += more;
+    option.grid.bottom += more;
+    return more;
+  };
+
   testbed.plotLegend = function (theme, names) {
     return {
       show: names.length > 1, type: 'plain', data: names, top: 0, left: 0, itemWidth: 20, itemHeight: 8, itemGap: 14,

@@ -242,6 +242,7 @@
     option.xAxis.nameGap = 28;
     option.xAxis.splitLine = {show: false};
     option.xAxis.axisLine.onZero = false;
+    var slanted = category ? testbed.slantLabels(option, labels, width) : 0;
     option.yAxis = testbed.plotAxis(theme, {type: logY ? 'log' : 'value', axisLabel: {formatter: testbed.axis}, min: logY || below ? undefined : 0,
                                             name: shows.name.replace(/_/g, ' ') + (shows.unit ? ' (' + shows.unit + ')' : ''), nameLocation: 'end',
                                             nameTextStyle: {align: 'left', padding: [0, 0, 0, narrow ? -44 : -62], color: theme.muted, fontSize: 11}});
@@ -252,7 +253,7 @@
       return testbed.escape(p.seriesName) + '<br>' + testbed.escape(axisName + ' ' + says.label) + '&ensp;<b>' + testbed.short(says.mean) +
           (says.half > 0 ? ' ± ' + testbed.short(says.half) : '') + '</b>';
     };
-    return {option: option, height: 330 + above};
+    return {option: option, height: 330 + above + slanted};
   };
 
   // Returns the interval of a point as a line through it. On a logarithmic scale a stacked band would be wrong.

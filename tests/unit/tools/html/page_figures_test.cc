@@ -367,6 +367,25 @@ TEST(PageFiguresTest, ALegendOfSeveralLinesStandsAboveThePlot) {
   EXPECT_EQ(places(8, std::string(41, 'x')), "222 of 522") << "eight lines";
 }
 
+// Every second name of an axis was left out where they had no room beside each other.
+TEST(PageFiguresTest, LabelsThatDoNotFitBesideEachOtherAreSlanted) {
+  const auto axis = [](int labels, const std::string& name) {
+    const json data = {{"labels", labels}, {"name", name}};
+    return EvaluateOnPage(data,
+                          "var theme = testbed.theme('light'), all = [];"
+                          "for (var i = 0; i < data.labels; ++i) all.push(data.name + i);"
+                          "var option = {grid: {left: 70, right: 28, bottom: 46}};"
+                          "option.xAxis = testbed.plotAxis(theme, {type: 'category'});"
+                          "option.xAxis.nameGap = 28;"
+                          "var more = testbed.slantLabels(option, all, 898);"
+                          "[more, option.grid.bottom, option.xAxis.nameGap, "
+                          " option.xAxis.axisLabel.rotate || 0].join(' ');");
+  };
+  EXPECT_EQ(axis(3, "btree"), "0 46 28 0");
+  EXPECT_EQ(axis(13, "btree-compressed"), "59 105 87 30");
+  EXPECT_EQ(axis(100, "btree"), "0 46 28 0") << "there is no room for slanted ones either";
+}
+
 // They were 1000 µs, 1000 ns, 1024 KiB, 1000 kB, and 1000 beside 1,001.
 TEST(PageFiguresTest, AFigureThatIsRoundedToTheNextUnitHasIt) {
   EXPECT_EQ(EvaluateOnPage(json(),
