@@ -18,14 +18,14 @@
 #include "engines/btree/inspect/check.h"
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
+#include "tests/contents.h"
 #include "tests/crashed_child.h"
-#include "tests/read_whole.h"
 
 namespace testbed::btree {
 
 using Rows = std::map<std::string, std::string>;
 
-inline std::string Slurp(const std::string& path) { return ReadWhole(path); }
+inline std::string Slurp(const std::string& path) { return ContentOf(path); }
 
 inline void Spill(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
