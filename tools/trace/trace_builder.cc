@@ -31,7 +31,7 @@ bool IsUtf8(const std::string& text) {
 TraceBuilder::TraceBuilder(const ImportOptions& options, const std::string& to,
                            const std::string& workload, const std::vector<std::string>& kinds,
                            uint32_t clients)
-    : options_(options), writer_(to), clients_(clients) {
+    : options_(options), writer_(to), most_clients_(clients) {
   facts_.workload = workload;
   facts_.kinds = kinds;
 }
@@ -46,12 +46,12 @@ std::string TraceBuilder::LongKey(size_t bytes) {
 }
 
 TraceClient& TraceBuilder::client(uint64_t i) {
-  std::unique_ptr<TraceClient>& client = clients_[i % clients_.size()];
-  if (client == nullptr) {
-    const auto most = static_cast<uint32_t>(clients_.size());
-    client = std::make_unique<TraceClient>(writer_, facts_.clients++, TraceBlockBytes(most));
-  }
-  return *client;
+  if (const auto known = own_.find(i); known != own_.end()) return *clients_[known->second];
+  if (clients_.size() == most_clients_) return *clients_[i % most_clients_];
+  const size_t block = TraceBlockBytes(static_cast<uint32_t>(most_clients_));
+  own_.emplace(i, clients_.size());
+  clients_.push_back(std::make_unique<TraceClient>(writer_, facts_.clients++, block));
+  return *clients_.back();
 }
 
 uint32_t TraceBuilder::TableOf(std::string_view name) {
@@ -98,7 +98,6 @@ std::string_view TraceBuilder::KeyOf(std::string_view key, std::string* room) co
 
 uint64_t TraceBuilder::Finish() {
   for (const auto& client : clients_) {
-    if (client == nullptr) continue;
     client->Finish();
     facts_.operations += client->operations();
     facts_.last_ns = std::max(facts_.last_ns, client->last_ns());

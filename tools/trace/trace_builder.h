@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "tools/trace/trace_import.h"
@@ -30,8 +31,10 @@ class TraceBuilder {
   // Throws Error as TraceWriter does.
   TraceBuilder(const ImportOptions& options, const std::string& to, const std::string& workload,
                const std::vector<std::string>& kinds, uint32_t clients);
-  // Returns the client onto which client `i` of the file is folded. The clients of the trace are
-  // numbered in the order of their first operations.
+  // Returns the client of the trace that stands for client `i` of the file, a number or a hash. The
+  // first clients of the file, as many as the trace may have, get one each. Later ones are folded
+  // onto these by their numbers. The clients of the trace are numbered in the order of their first
+  // operations.
   TraceClient& client(uint64_t i);
   // Returns the id of the table of that name. Throws Error (kUsage) when there are too many, or the
   // name is no UTF-8.
@@ -46,8 +49,9 @@ class TraceBuilder {
   const ImportOptions& options_;
   TraceWriter writer_;
   TraceFacts facts_;
-  // By number of the client, null until a client of the file is folded onto it.
-  std::vector<std::unique_ptr<TraceClient>> clients_;
+  const size_t most_clients_;
+  std::vector<std::unique_ptr<TraceClient>> clients_;  // by number of the client in the trace
+  std::unordered_map<uint64_t, size_t> own_;           // that number, by client of the file
 };
 
 }  // namespace testbed

@@ -20,7 +20,7 @@ struct ImportOptions {
   };
   Format format = kCsv;
   std::string from;        // the file's name, for messages
-  uint32_t clients = 16;   // most clients of the trace; those of the file are folded onto them
+  uint32_t clients = 16;   // most clients of the trace; further ones are folded onto them
   bool hash_keys = false;  // keys become hashes of their length, at least 8 bytes
   uint64_t hash_seed = 0;  // seed of the hashes
   double time_unit = 1;    // seconds in a unit of the times of a CSV file

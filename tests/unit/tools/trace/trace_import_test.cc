@@ -271,6 +271,24 @@ TEST_F(TraceImportTest, ATraceHasTheClientsThatHaveOperations) {
   EXPECT_EQ(TraceFile(path_).facts().clients, 1u);
 }
 
+// Clients that share a client of the trace would wait for each other in its replay.
+TEST_F(TraceImportTest, AsManyClientsAsTheTraceMayHaveShareNone) {
+  std::string text = "key,client\n";
+  for (int i = 0; i < 48; ++i) {
+    text += "k" + std::to_string(i % 16) + ",c" + std::to_string(i % 16) + "\n";
+  }
+  Import(text, {.clients = 16});
+  EXPECT_EQ(TraceFile(path_).facts().clients, 16u);
+  std::vector<std::set<std::string>> keys(16);
+  for (const TraceOperation& operation : Operations(path_)) {
+    keys.at(operation.client).emplace(operation.calls.at(0).key);
+  }
+  for (const std::set<std::string>& of_client : keys) EXPECT_EQ(of_client.size(), 1u);
+  for (int i = 0; i < 100; ++i) text += "more,d" + std::to_string(i) + "\n";
+  Import(text, {.clients = 16});
+  EXPECT_EQ(TraceFile(path_).facts().clients, 16u) << "further ones are folded onto these";
+}
+
 TEST_F(TraceImportTest, WrongLinesAreNamed) {
   EXPECT_THAT(Refusal("key,operation\na,get\nb,fly\n"), HasSubstr("input line 3: 'fly' is no"));
   EXPECT_THAT(Refusal("key,time\na,yesterday\n"), HasSubstr("line 2: 'yesterday' is no time"));
