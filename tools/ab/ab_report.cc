@@ -158,6 +158,25 @@ std::string FewOperationsNote(const json& document) {
                 : "longer runs (--seconds, --operations or --rows)");
 }
 
+// Returns a note on the percentiles of a closed loop, which has no intended starts; "" when each
+// side that has percentiles has those from the intended start, too.
+std::string ClosedLoopNote(const json& document) {
+  const json& samples = document.at("samples");
+  const bool closed = std::any_of(samples.begin(), samples.end(), [](const json& sample) {
+    bool any = false, intended = false;
+    for (const auto& [metric, value] : sample.at("metrics").items()) {
+      if (PercentileShare(metric) == 0) continue;
+      any = true;
+      intended = intended || metric.find("intended_") != std::string::npos;
+    }
+    return any && !intended;
+  });
+  return closed ? "closed loop: each client begins its next operation when the last has ended, so "
+                  "the percentiles leave out requests that would have waited meanwhile; --rate "
+                  "counts them (docs/rates.md)"
+                : "";
+}
+
 // Returns how much of what a metric counts is in the counters; 0 for a metric that is not a count
 // of the side's own work. What the device did during a side's rest was the work of other sides.
 double CountOf(const std::string& metric, const json& counters) {
@@ -242,6 +261,9 @@ void AddNotes(const json& document, const std::vector<AbAnswer>& answers, AbWord
     words->sentences.push_back({std::move(warning), true});
   }
   if (std::string note = FewOperationsNote(document); !note.empty()) {
+    words->notes.push_back(std::move(note));
+  }
+  if (std::string note = ClosedLoopNote(document); !note.empty()) {
     words->notes.push_back(std::move(note));
   }
 }

@@ -1,8 +1,11 @@
 #include "tools/experiment/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/added_rounds.h"
@@ -70,6 +73,25 @@ std::map<std::string, int> ReasonsNotRun(const ResultSet& results) {
     if (!cell.skipped.empty()) ++reasons[cell.skipped];
   }
   return reasons;
+}
+
+std::string WaitingClientsText(const ResultSet& results) {
+  const Experiment& e = results.experiment();
+  std::vector<std::string> names;
+  for (const ExperimentMetric& metric : e.metrics) {
+    const bool tail = metric.expression.find("latency_us.p") != std::string::npos ||
+                      metric.expression.find("latency_us.max") != std::string::npos;
+    const bool shown = std::any_of(e.tables.begin(), e.tables.end(), [&](const TableSpec& table) {
+      return std::count(table.metrics.begin(), table.metrics.end(), metric.name) != 0;
+    });
+    if (tail && shown) names.push_back(metric.name);
+  }
+  if (names.empty() || results.finished_runs() == 0) return "";
+  return fmt::format(
+      "{}: latency from the moment at which an operation began; in a closed loop each client "
+      "begins its next operation when the last has ended, so these leave out requests that would "
+      "have waited meanwhile, which a rate counts (docs/rates.md)",
+      fmt::join(names, ", "));
 }
 
 std::string FindingsText(const ResultSet& results) {
@@ -148,7 +170,9 @@ std::string ExperimentText(const ResultSet& results, const ReportStyle& style) {
                   Count(results.finished_runs()), Counted(results.planned_runs(), "cell"), rounds,
                   grades.empty() ? "" : "; " + grades, foreign.empty() ? "" : "\n" + foreign);
   for (const std::string& mixed : results.MixedTexts()) head += "! " + mixed + "\n";
-  const std::string foot = FindingsText(results) + "\n" + NotRunText(results);
+  const std::string waiting = WaitingClientsText(results);
+  const std::string foot = FindingsText(results) + "\n" +
+                           (waiting.empty() ? "" : waiting + "\n") + NotRunText(results);
   const std::string tables = TablesText(results, style);
   // The advice is not wrapped, because it has lines for the configuration files of servers.
   const std::string advice = Advises(results) ? AdviceText(results) : "";

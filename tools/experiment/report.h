@@ -27,6 +27,11 @@ size_t OpenRuns(const ResultSet& results);
 // Returns why cells were not planned to run, each reason with the number of its cells.
 std::map<std::string, int> ReasonsNotRun(const ResultSet& results);
 
+// Returns a sentence about the tails of latency in the tables that count from the moment at which
+// an operation began: in a closed loop they leave out requests that would have waited. Returns an
+// empty string when the tables have none.
+std::string WaitingClientsText(const ResultSet& results);
+
 // Returns the tables and the findings, with the cells that did not run and the reasons; of the
 // experiment "advise" also its advice.
 std::string ExperimentText(const ResultSet& results, const ReportStyle& style = {.wide = true});

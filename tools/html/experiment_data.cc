@@ -247,6 +247,8 @@ json ConfidenceJson(const ResultSet& results, const json& tables, const json& fi
   const std::string looks = LooksText(results.looks());
   if (!findings.empty() && !looks.empty()) sentences.push_back(Sentence(looks, true));
   AddUnequalTerms(tables, findings, &sentences);
+  const std::string waiting = WaitingClientsText(results);
+  if (!waiting.empty()) sentences.push_back(Sentence(waiting, false));
   AddCellsNotPlanned(results, &sentences);
   return sentences;
 }

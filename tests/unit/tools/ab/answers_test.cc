@@ -482,6 +482,15 @@ TEST(AbAnswersTest, PercentilesOfShortRunsAreTold) {
   EXPECT_THAT(AbReportText(document), HasSubstr("\np99, update.p99: the runs"));
 }
 
+TEST(AbAnswersTest, PercentilesOfAClosedLoopSayWhatTheyLeaveOut) {
+  json document = Comparison(4, 1, 0.001);
+  EXPECT_THAT(AbReportText(document), Not(HasSubstr("closed loop"))) << "there are none";
+  for (json& sample : document["samples"]) sample["metrics"]["update.p99"] = 100;
+  EXPECT_THAT(AbReportText(document), HasSubstr("\nclosed loop: each client begins its next"));
+  for (json& sample : document["samples"]) sample["metrics"]["update.intended_p99"] = 100;
+  EXPECT_THAT(AbReportText(document), Not(HasSubstr("closed loop"))) << "they have a rate";
+}
+
 TEST(AbAnswersTest, FiguresOfTheOtherSideAreShownWhenOneFailed) {
   json document = Comparison(1, 1, 0);
   document["loads"] = 0;

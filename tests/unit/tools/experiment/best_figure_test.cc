@@ -1,4 +1,5 @@
-// Tests what a table marks: its best figure, and what cannot be told from it.
+// Tests what a table marks: its best figure, and what cannot be told from it; and what is said
+// under the tables of tails of latency.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tests/unit/tools/experiment/small_results.h"
+#include "tools/experiment/report.h"
 #include "tools/experiment/tables.h"
 
 namespace testbed {
@@ -73,6 +75,22 @@ TEST_F(ResultsTest, NarrowLinesKeepTheBestFigure) {
   EXPECT_THAT(narrow, HasSubstr(" 300 best\n")) << narrow;
   EXPECT_THAT(narrow, HasSubstr(" with --wide)\n")) << narrow;
   EXPECT_THAT(narrow, HasSubstr("t with\n  words behind it\n")) << narrow;
+}
+
+TEST_F(ResultsTest, TailsOfAClosedLoopSayWhatTheyLeaveOut) {
+  Write(0, {100});
+  Experiment e = Small();
+  ExperimentMetric tail = *e.FindMetric("qps");
+  tail.name = "tail";
+  tail.expression = "point_read.operations.a.latency_us.p99";
+  e.metrics.push_back(tail);
+  const auto text = [&] { return ExperimentText(ResultSet(e, cells_, dir_)); };
+  EXPECT_THAT(text(), Not(HasSubstr("closed loop"))) << "no table has it";
+  e.tables[0].metrics.emplace_back("tail");
+  EXPECT_THAT(text(), HasSubstr("\ntail: latency from the moment at which an operation began; in a "
+                                "closed loop"));
+  e.metrics.back().expression = "point_read.operations.a.latency_from_intended_us.p99";
+  EXPECT_THAT(text(), Not(HasSubstr("closed loop"))) << "it counts those that wait";
 }
 
 }  // namespace
