@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures btree beside LMDB, WiredTiger and the device itself, where it is to be ahead or near them, and says where it is not.
+"""Measures btree beside other engines and the device itself, where it is to be ahead or near them, and says where it is not.
 
     bench/btree_yardsticks.py --testbed build/release/testbed
     bench/btree_yardsticks.py --testbed build/release/testbed --only device-reads,device-scans --directory /mnt/nvme
@@ -10,9 +10,11 @@
     device-reads   point reads beyond the cache, direct IO, by 1, 8 and 40 clients: 0.95 of the reads a second of fio on the same file at least
     device-scans   long scans beyond the cache, direct IO: 0.9 of the bytes a second of fio, which reads pages of the same file in order, as many at once
     tail           the 99th percentiles of a mix of 80 reads and 20 updates beyond the cache: WiredTiger's at most
+    sysbench-scans the four ranges of sysbench's oltp-read-only, cached and with eight times the memory: the rate of the best of --engines at least
 
 YCSB A to F beside the other engines is an experiment: testbed experiment ycsb. fio is in Debian's package fio; without it the two that need it are
-skipped. The programs take turns, and what is compared are their medians. All of it takes half an hour, on a machine that does nothing else.
+skipped. The programs take turns, and what is compared are their medians. All of it takes an hour, on a machine that does nothing else, and with --ram 256M
+14 GB of disk.
 Exit code 0 when btree is where it is to be, 1 when it is not, 2 when the options are wrong or a program failed, 77 when all were skipped.
 """
 import argparse
@@ -30,6 +32,7 @@ import common_options
 PAGE = 8 << 10  # btree's, and the bytes of a read of fio
 AHEAD = 128 << 10  # btree's scan_readahead
 KEYS = 16  # of a multi-get
+MAPPED = ("lmdb", "mdbx")  # engines that map their files, and have no cache of their own
 SKIPPED = 77
 
 
@@ -91,10 +94,10 @@ class Yardsticks:
         measured = [phase for phase in json.loads((self.directory / "run.json").read_text(encoding="utf-8"))["runs"][-1]["phases"] if phase["kind"] in ("measure", "load")]
         return measured[-1]
 
-    def load(self, name, words):
+    def load(self, name, words, workload="insert"):
         """Loads a database, if it is not there yet, and returns the words of the runs that use it."""
         if name not in self.loaded:
-            self.phase(["--dir", name, "--threads", 1, "--workload", "insert", *words])
+            self.phase(["--dir", name, "--threads", 1, "--workload", workload, *words])
             self.loaded.add(name)
         return ["--dir", name, "--reuse", "--warmup", self.options.seconds / 4, "--seconds", self.options.seconds]
 
@@ -167,9 +170,21 @@ class Yardsticks:
             ours, theirs = (statistics.median(found[engine][kind]) for engine in engines)
             self.note(f"p99 of {kind} in a mix of 80:20", f"{ours:,.0f} us, WiredTiger's {theirs:,.0f}", ours <= theirs)
 
+    def sysbench_scans(self):
+        scans = ["--threads", 4, "--workload", "oltp-read-only", "--workload-option", "point_selects=0"]
+        for where, ratio, cache in (("cached", 0.1, 50), ("8 x the memory", 8, "most")):
+            runs = []
+            for engine in ("btree", *self.options.engines):
+                io = ["--engine", engine, "--io", "mmap" if engine in MAPPED else "direct"]
+                loaded = self.load(f"oltp-{engine}-{ratio}", [*io, "--cache-pct", 50, "--db-ratio", ratio, "--durability", "none"], "sysbench-load")
+                runs.append([*loaded, *io, "--cache-pct", cache, *scans])
+            ours, *theirs = medians([lambda words=words: self.phase(words)["rate"] for words in runs], self.options.turns)
+            best = max(theirs)
+            self.note(f"sysbench's scans, {where}", f"{ours:,.0f}/s, {ours / best:.2f} of {self.options.engines[theirs.index(best)]}'s, at least 1", ours >= best)
+
 
 MEASURES = {"cached-reads": Yardsticks.cached_reads, "cached-scans": Yardsticks.cached_scans, "multi-get": Yardsticks.multi_get, "device-reads": Yardsticks.device_reads,
-            "device-scans": Yardsticks.device_scans, "tail": Yardsticks.tail}
+            "device-scans": Yardsticks.device_scans, "tail": Yardsticks.tail, "sysbench-scans": Yardsticks.sysbench_scans}
 
 
 def parse(words=None):
@@ -179,12 +194,14 @@ def parse(words=None):
     parser.add_argument("--seconds", type=int, default=20, help="of each run and each one of fio [20]")
     parser.add_argument("--turns", type=int, default=3, help="of the programs that are compared [3]")
     parser.add_argument("--minutes", type=int, default=5, help="of each testbed ab [5]")
+    parser.add_argument("--engines", default="lmdb,wiredtiger,rocksdb,innodb", help="beside which sysbench-scans measures btree [lmdb,wiredtiger,rocksdb,innodb]")
     parser.add_argument("--directory", default=".", help="where a directory for the databases is made, and removed at the end [.]")
     options = parser.parse_args(words)
     common_options.check_parts(parser, options, MEASURES, "measure")
     common_options.check_least(parser, options, seconds=1, turns=1, minutes=1)
     common_options.check_program(parser, options)
     common_options.check_directory(parser, options)
+    options.engines = options.engines.split(",")
     return options
 
 

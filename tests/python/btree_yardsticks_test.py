@@ -51,7 +51,7 @@ class StandIn:
             (database / "data").write_bytes(b"x" * WRITTEN)
             os.truncate(database / "data", 4 * WRITTEN)
         engine = "wiredtiger" if "wiredtiger" in words else "btree"
-        phase = {"kind": "measure", "seconds": 2, "rate": self.figures.get(workload, 1), "account": {"engine": self.figures},
+        phase = {"kind": "measure", "seconds": 2, "rate": self.figures.get(f"{engine}'s rate of {workload}", self.figures.get(workload, 1)), "account": {"engine": self.figures},
                  "operations": [{"name": kind, "latency_us": {"p99": self.figures.get(f"{engine} {kind}", 1)}} for kind in ("point-read", "update", "scan")]}
         return {"runs": [{"phases": [{**phase, "kind": "warm-up", "rate": 0}, phase, {**phase, "kind": "settle", "rate": 0}]}]}
 
@@ -77,7 +77,8 @@ class YardsticksTest(unittest.TestCase):
 
     def test_each_measure_tells_where_btree_is_and_where_it_is_not(self):
         behind = {"cached-reads": {"ratio": 1.49}, "cached-scans": {"ratio": 0.99}, "multi-get": {"multi-get": 12.4}, "device-reads": {"block_reads": 1890},
-                  "device-scans": {"block_read_bytes": 14300000}, "tail": {"btree update": 5}}
+                  "device-scans": {"block_read_bytes": 14300000}, "tail": {"btree update": 5},
+                  "sysbench-scans": {"wiredtiger's rate of oltp-read-only": 1.01}}
         self.assertEqual(set(behind), set(btree_yardsticks.MEASURES))
         for measure, figures in behind.items():
             code, said, _ = self.measure(measure)
@@ -100,6 +101,19 @@ class YardsticksTest(unittest.TestCase):
         self.assertEqual([word for call in fio for word in call if word.startswith("--numjobs")], [f"--numjobs={clients}" for clients in (1, 1, 8, 8, 40, 40)])
         self.assertEqual([word for call in fio for word in call if word.startswith("--iodepth")], ["--iodepth=16"] * 2)
         self.assertTrue(all("direct" in call for call in calls if call[0] != "fio"))
+
+    def test_scans_of_sysbench_are_those_of_all_engines_on_equal_terms(self):
+        code, said, calls = self.measure("sysbench-scans")
+        self.assertEqual(code, 0, said)
+        runs = [call for call in calls if "oltp-read-only" in call]
+        self.assertEqual(len(runs), 2 * 2 * 5, "two sizes, two turns, five engines")
+        self.assertEqual(sum("sysbench-load" in call for call in calls), 2 * 5)
+        for call in calls:
+            mapped = call[call.index("--engine") + 1] == "lmdb"
+            self.assertEqual(call[call.index("--io") + 1], "mmap" if mapped else "direct")
+            self.assertEqual(call[call.index("--ram") + 1], "256M")
+        self.assertEqual([call[call.index("--engine") + 1] for call in runs[:5]], ["btree", "lmdb", "wiredtiger", "rocksdb", "innodb"])
+        self.assertTrue(all("point_selects=0" in call for call in runs))
 
     def test_without_fio_it_says_how_to_get_it(self):
         code, said, _ = self.measure("device-scans", has_fio=False)
