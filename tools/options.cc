@@ -289,8 +289,8 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
             static_cast<uint32_t>(ParseCount(option, text, 1, 1000000));
       });
   Add(app, "--distribution", "NAME",
-      "Which rows are accessed: uniform, zipfian, scrambled (zipfian as YCSB has it), latest, hot "
-      "[uniform, or what the workload has]",
+      "Which rows are accessed: uniform, zipfian, scrambled (zipfian as YCSB has it), latest, hot, "
+      "exponential (of their ages, as YCSB has it) [uniform, or what the workload has]",
       [&o](auto& option, auto& text) {
         o.workload.distribution = ParseName<Distribution>(option, text, Distributions());
       });

@@ -1,6 +1,7 @@
 #include "workloads/row_chooser.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "device/error.h"
 #include "workloads/population.h"
@@ -27,6 +28,14 @@ bool AsYcsb(const WorkloadOptions& options) {
          options.zipf_theta < 1;
 }
 
+// Returns the mean of the exponential distribution by which YCSB draws how many rows are newer than
+// the chosen one, before the ages beyond all rows are left out: 95 % are below 0.857 of the rows
+// that were loaded (exponential.percentile and exponential.frac).
+double MeanAge(uint64_t rows) {
+  constexpr double kShareBeyond = 0.05, kOfRows = 0.8571428571;
+  return kOfRows * static_cast<double>(rows) / -std::log(kShareBeyond);
+}
+
 // Returns the seed that says which rows are popular.
 uint64_t PopularSeed(const Dataset& dataset, uint32_t popular_rows) {
   const uint64_t seed = dataset.options().seed;
@@ -47,6 +56,8 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       first_hot_((options.popular_rows - 1) * hot_rows_ % dataset.rows()),
       popular_seed_(PopularSeed(dataset, options.popular_rows)),
       random_(seed),
+      mean_age_(MeanAge(dataset.rows())),
+      ranks_(Ranks(dataset, distribution_)),
       as_ycsb_(AsYcsb(options)),
       zipfian_(Ranks(dataset, distribution_), zipf_theta_),
       ycsb_ranks_(Ranks(dataset, distribution_), as_ycsb_ ? zipf_theta_ : 0),
@@ -55,11 +66,22 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       scatter_(dataset.rows(), Mix64(popular_seed_ + kOfPopularRows)) {}
 
 uint64_t RowChooser::DrawRank() {
+  if (distribution_ == Distribution::kExponential) return DrawAge();
   return as_ycsb_ ? ycsb_ranks_(random_.Unit()) : zipfian_(random_);
+}
+
+// Draws an age below ranks_. YCSB draws again while the age is beyond all rows, which gives the
+// same distribution.
+uint64_t RowChooser::DrawAge() {
+  const double below = -std::expm1(-static_cast<double>(ranks_) / mean_age_);
+  const double age = -mean_age_ * std::log1p(-random_.Unit() * below);
+  return std::min(static_cast<uint64_t>(age), ranks_ - 1);
 }
 
 // Changes the number of ranks that DrawRank draws from.
 void RowChooser::SetRanks(uint64_t n) {
+  ranks_ = n;
+  if (distribution_ == Distribution::kExponential) return;
   if (as_ycsb_) {
     ycsb_ranks_.Resize(n);
   } else if (zipfian_.size() != n) {
@@ -88,6 +110,7 @@ uint64_t RowChooser::Draw() {
       if (used_ == popular_.size()) DrawPopular();
       return popular_[used_++];
     case Distribution::kLatest:
+    case Distribution::kExponential:
       return dataset_.RowAt(dataset_.rows() - 1 - DrawRank());
     case Distribution::kHot:
       break;
@@ -124,7 +147,8 @@ std::optional<uint64_t> RowChooser::DrawPlace() {
   uint64_t place;
   if (distribution_ == Distribution::kUniform) {
     return there.At(random_.Below(there.count()));
-  } else if (distribution_ == Distribution::kLatest) {
+  } else if (distribution_ == Distribution::kLatest ||
+             distribution_ == Distribution::kExponential) {
     // The latest rows are the inserted ones, from the newest; loaded rows follow. While any of
     // these is left, each keeps its age, because the erased ones lie scattered among them.
     const uint64_t inserted = there.CountFrom(rows);

@@ -36,6 +36,7 @@ class RowChooser {
  private:
   uint64_t Draw();
   uint64_t DrawRank();
+  uint64_t DrawAge();
   void SetRanks(uint64_t n);
   std::optional<uint64_t> DrawPlace();
   void DrawPopular();
@@ -50,7 +51,9 @@ class RowChooser {
   const uint64_t first_hot_;
   const uint64_t popular_seed_;
   Random random_;
-  const bool as_ycsb_;  // ranks are drawn by ycsb_ranks_, else by zipfian_
+  const double mean_age_;  // of kExponential, in rows
+  uint64_t ranks_;         // number of ranks from which DrawRank draws
+  const bool as_ycsb_;     // ranks are drawn by ycsb_ranks_, else by zipfian_
   Zipfian zipfian_;
   GrayZipf ycsb_ranks_;
   Permutation scatter_;  // spreads popular ranks over the key space

@@ -8,7 +8,8 @@ const std::vector<std::pair<std::string, Distribution>>& Distributions() {
       {"zipfian", Distribution::kZipfian},
       {"latest", Distribution::kLatest},
       {"hot", Distribution::kHot},
-      {"scrambled", Distribution::kScrambled}};
+      {"scrambled", Distribution::kScrambled},
+      {"exponential", Distribution::kExponential}};
   return distributions;
 }
 

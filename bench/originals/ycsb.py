@@ -23,6 +23,7 @@ PROPERTIES = {
     "ycsb-a": {"readproportion": 0.5, "updateproportion": 0.5},
     "ycsb-b": {"readproportion": 0.95, "updateproportion": 0.05},
     "ycsb-c": {"readproportion": 1, "updateproportion": 0},
+    "ycsb-c exponential": {"readproportion": 1, "updateproportion": 0, "requestdistribution": "exponential"},
     "ycsb-d": {"readproportion": 0.95, "updateproportion": 0, "insertproportion": 0.05, "requestdistribution": "latest"},
     "ycsb-e": {"readproportion": 0, "updateproportion": 0, "scanproportion": 0.95, "insertproportion": 0.05, "maxscanlength": 100,
                "scanlengthdistribution": "uniform"},
@@ -150,8 +151,8 @@ class Ycsb:
         with open(out, encoding="utf-8", newline="\n") as lines:
             return parse(lines)
 
-    def mine(self, workload, seed):
-        return ours(self.testbed.trace(workload, ["--rows", self.rows, "--operations", self.count, "--seed", seed]))
+    def mine(self, workload, seed, words=()):
+        return ours(self.testbed.trace(workload, ["--rows", self.rows, "--operations", self.count, "--seed", seed, *words]))
 
     def compare(self, workload, seed):
         """Returns the rows of one workload. YCSB's client takes no seed: each of its runs has other draws."""
@@ -160,10 +161,11 @@ class Ycsb:
         theirs = self.client("-t", {"requestdistribution": "zipfian", **PROPERTIES[workload]})
         if workload == "ycsb-f":
             theirs = join_read_modify_writes(theirs)
-        mine = self.mine(f"ycsb-load,{workload}", seed)
+        name, _, distribution = workload.partition(" ")
+        mine = self.mine(f"ycsb-load,{name}", seed, ["--distribution", distribution] if distribution else [])
         sides = (theirs, mine)
         found = rows.shares(workload, *(collections.Counter(o.kind for o in side) for side in sides))
-        if workload == "ycsb-d":
+        if workload in ("ycsb-d", "ycsb-c exponential"):
             loaded = [o.key for o in self.mine("ycsb-load", seed)]
             a = ages(theirs, {key_of(n): n for n in range(self.rows)}, self.rows - 1)
             b = ages(mine, {key: n for n, key in enumerate(loaded)}, self.rows - 1)

@@ -55,6 +55,7 @@ TEST_F(UnusedOptionsTest, TheShapeOfADistributionIsOfThatOne) {
                "--zipf-theta belongs to --distribution zipfian, scrambled or latest, and that of "
                "this run is uniform");
   ExpectUnused("--zipf-theta=0.99 --distribution hot", "and that of this run is hot");
+  ExpectUnused("--zipf-theta=0.99 --distribution exponential", "that of this run is exponential");
   ExpectUnused("--hot-fraction 0.1", "--hot-fraction belongs to --distribution hot");
   ExpectUnused("--hot-probability 0.9 --workload ycsb-load,ycsb-a",
                "--hot-probability belongs to --distribution hot, and that of this run is "

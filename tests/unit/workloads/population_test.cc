@@ -348,7 +348,8 @@ TEST_F(ChooserTest, DrawsOnlyRowsThatAreThere) {
         json{{1700, 1703}, {1900, 2500}}, json{{12345, 13000}}}) {
     Is(places, 20000);
     for (Distribution distribution : {Distribution::kUniform, Distribution::kZipfian,
-                                      Distribution::kLatest, Distribution::kHot}) {
+                                      Distribution::kLatest, Distribution::kHot,
+                                      Distribution::kExponential}) {
       for (const auto& [row, times] : Draw(distribution, 2000)) {
         EXPECT_TRUE(There(row)) << row << " of " << places << ", "
                                 << DistributionName(distribution);

@@ -76,6 +76,28 @@ TEST(RowChooserTest, LatestHasTheRanksOfYcsbsGenerator) {
   EXPECT_NEAR(shares[2], 1.17 * std::pow(3, -0.99) / zeta, 1.5 * Deviation(shares[2]));
 }
 
+// YCSB's ExponentialGenerator has 95 % of its ages below 0.8571428571 of the rows. CoreWorkload
+// draws again where the age is beyond all rows.
+TEST(RowChooserTest, ExponentialHasTheAgesOfYcsbsGenerator) {
+  DatasetOptions data;
+  data.rows = kRows;
+  const Dataset dataset(data);
+  WorkloadOptions options;
+  options.distribution = Distribution::kExponential;
+  RowChooser chooser(dataset, options, 10);
+  std::vector<double> below(kRows + 1);  // share of the ages below each age
+  for (uint64_t i = 0; i < kDraws; ++i) below[kRows - chooser.Next()] += 1.0 / kDraws;
+  for (uint64_t age = 1; age <= kRows; ++age) below[age] += below[age - 1];
+  const double gamma = -std::log(1 - 0.95) / (0.8571428571 * kRows);
+  const auto expected = [gamma](double age) { return 1 - std::exp(-gamma * age); };
+  EXPECT_NEAR(expected(857.1428571), 0.95, 1e-9);
+  for (const uint64_t age : {10, 100, 286, 500, 857}) {
+    const double share = expected(static_cast<double>(age)) / expected(1.0 * kRows);
+    EXPECT_NEAR(below[age], share, Deviation(share)) << age;
+  }
+  EXPECT_NEAR(below[kRows], 1, 1e-9);
+}
+
 // Returns the 20 rows that are drawn most.
 std::set<uint64_t> Hottest(Distribution distribution, uint32_t popular_rows, uint64_t seed,
                            KeyOrder order = KeyOrder::kSequential) {
