@@ -3,6 +3,7 @@
 // anything is created.
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "device/os/sys_file.h"
 #include "tests/cli/command.h"
@@ -84,14 +85,20 @@ TEST_F(TraceCommandTest, AReplayThatWritesAsksForTheSameBlocks) {
 }
 
 TEST_F(TraceCommandTest, EveryEngineGivesTheAnswersOfTheRecording) {
+  std::vector<std::string> engines = {"rocksdb", "lmdb", "wiredtiger"};
+  if (EveryWay()) {
+    for (const char* other : {"sqlite", "mdbx", "fractal", "mmapv1", "pebble", "bf-tree"}) {
+      engines.emplace_back(other);
+    }
+  }
   Phase(
       "--engine btree --rows 5000 --threads 1 --workload insert,ycsb-a --value-size 100 "
       "--operations 2000 "
       "--record a.trace",
       "ycsb-a");
-  for (const char* engine : {"rocksdb", "lmdb", "wiredtiger"}) {
+  for (const std::string& engine : engines) {
     if (!HasEngine(engine)) continue;
-    const std::string words = std::string("--rows 5000 --engine ") + engine;
+    const std::string words = "--rows 5000 " + EngineWords(engine);
     ExpectAnswersAsRecorded(Phase(words + " --key-size 23 --value-size 100 --key-order random "
                                           "--workload insert,replay:a.trace",
                                   "replay"));

@@ -1,5 +1,7 @@
 // Tests the workloads ycsb-a to ycsb-f: the shares of their operations, the options that they set,
-// and which of these the command line and the record of a database override.
+// which of these the command line and the record of a database override, and that each engine
+// answers them rightly.
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -150,6 +152,70 @@ qps = "measured.rate"
   const CommandResult result = Run("experiment y.toml --scale tiny --out out --quiet");
   EXPECT_EQ(result.code, 0) << result.out << result.err;
 }
+
+class YcsbEngineTest : public CommandTest, public testing::WithParamInterface<std::string> {
+ protected:
+  static constexpr int64_t kRows = 1000, kOperations = 400;
+
+  void SetUp() override {
+    CommandTest::SetUp();
+    if (!HasEngine(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+    CopyClusters();
+  }
+  // Performs workloads on the database, `phases` of which are measured, and expects that each
+  // answer is right. Returns by how many rows the database has grown.
+  int64_t Perform(int phases, const std::string& words) {
+    // A server takes memory for itself.
+    const char* const ram = FindEngine(GetParam()).capabilities.server ? "192M" : "128M";
+    const CommandResult result =
+        Run("--engine " + GetParam() + " --durability none --dir d --rows " +
+            std::to_string(kRows) + " --value-size 4x50 --threads 2 --warmup 0 --operations " +
+            std::to_string(kOperations) +
+            " --verify all --account off --quiet --json run.json --ram " + ram + " " + words);
+    EXPECT_EQ(result.code, 0) << words << result.err;
+    int64_t grown = 0;
+    const json document = Json("run.json");
+    for (const json& run : document["runs"]) {
+      for (const json& phase : run["phases"]) {
+        if (phase["kind"] != "measure") continue;
+        --phases;
+        const std::string name = phase["name"];
+        EXPECT_EQ(phase["count"], kOperations) << name;
+        EXPECT_EQ(phase["verified"], kOperations) << name;
+        EXPECT_EQ(phase["wrong"], 0) << name;
+        EXPECT_EQ(phase["not_found"], 0) << name;
+        grown += phase.value("rows_inserted", int64_t{0}) - phase.value("rows_erased", int64_t{0});
+      }
+    }
+    EXPECT_EQ(phases, 0) << words;
+    return grown;
+  }
+};
+
+// Once, tests asked one engine alone for the scans, the latest rows and the fields of YCSB.
+TEST_P(YcsbEngineTest, GivesTheRightAnswersAndHasTheRowsThatAreTold) {
+  int64_t rows = kRows;
+  rows += Perform(6, "--workload ycsb-load,ycsb-a,ycsb-b,ycsb-c,ycsb-e,ycsb-f,multi-get");
+  EXPECT_GT(rows, kRows);
+  const int64_t latest = Perform(1, "--reuse --workload ycsb-d");
+  EXPECT_GT(latest, 0);
+  rows += latest;
+  // Without what the record says of the rows, the next run counts them.
+  json record = Json("d/testbed.json");
+  record.erase("population");
+  std::ofstream(directory_ / "d/testbed.json") << record;
+  Perform(1, "--reuse --workload ycsb-c");
+  const json counted = Json("run.json")["runs"][0]["phases"][0];
+  ASSERT_EQ(counted["name"], "count-rows");
+  EXPECT_EQ(counted["rows"], rows);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, YcsbEngineTest, testing::Values("fractal", "rocksdb"),
+                         [](const auto& engine) { return EngineTestName(engine.param); });
+INSTANTIATE_TEST_SUITE_P(EveryWay, YcsbEngineTest,
+                         testing::Values("btree", "wiredtiger", "lmdb", "innodb", "sqlite", "mdbx",
+                                         "mmapv1", "pebble", "bf-tree", "mysql", "postgres"),
+                         [](const auto& engine) { return EngineTestName(engine.param); });
 
 }  // namespace
 }  // namespace testbed
