@@ -72,7 +72,9 @@ class Collector {
       if (keyed) Key(call.table, call.key);
       if (call.kind == kGet) Answer(call.answer);
       if (call.kind == kPut) written_.Record(call.number);
-      if (call.kind >= kNext && call.kind <= kPrevValues) steps_.Record(call.number);
+      if (call.kind < kNext || call.kind > kPrevValues) continue;
+      steps_.Record(call.number);
+      stepped_ += call.number;
     }
   }
 
@@ -96,6 +98,7 @@ class Collector {
     json keys = {{"different", sketch_.keys()},
                  {"exact", sketch_.exact()},
                  {"first_accesses", sketch_.first_accesses()},
+                 {"rows_stepped_to", stepped_},
                  {"popular", json::array()},
                  {"cache", json::array()}};
     for (const double share : {0.001, 0.01, 0.1, 0.5}) {
@@ -138,6 +141,7 @@ class Collector {
   uint64_t busiest_ = 0;                 // operations of the busiest second
   bool in_whole_seconds_ = true;
   Histogram key_sizes_, written_, read_, steps_;
+  uint64_t stepped_ = 0;  // rows to which cursors stepped
   KeySketch sketch_;
   uint64_t found_ = 0, absent_ = 0, unknown_ = 0;
 };
@@ -172,6 +176,13 @@ std::string KeysText(const json& keys) {
     text += fmt::format("{} the most popular {} get {} of the accesses",
                         &popular == &keys.at("popular").front() ? ";" : ",",
                         Percent(popular.at("share")), Percent(popular.at("accesses")));
+  }
+  // The rows of a scan, but for its first, may be most of what a phase reads.
+  if (const uint64_t stepped = keys.at("rows_stepped_to"); stepped != 0) {
+    text += fmt::format(
+        "; {} to which cursors stepped {} not among these accesses, because a trace has no keys of "
+        "such rows",
+        Counted(stepped, "row"), stepped == 1 ? "is" : "are");
   }
   Table table("Working set: what a cache of the most recently used keys would answer",
               {"keys cached", "share of the keys", "share of the accesses"});

@@ -496,6 +496,35 @@ TEST_F(TraceImportTest, ATraceWhoseOperationsNeedEachOtherIsNotScaled) {
   }
 }
 
+// The working set of scans is that of their first rows alone.
+TEST_F(TraceImportTest, RowsToWhichCursorsStepAreSaidToBeLeftOut) {
+  {
+    TraceWriter writer(path_);
+    TraceClient client(writer, 0);
+    for (uint64_t i = 0; i < 3; ++i) {
+      client.Begin(0, i);
+      const uint32_t cursor = client.OpenCursor(0);
+      client.Seek(TraceCallKind::kSeek, cursor, "a");
+      for (int step = 0; step < 5; ++step) client.Step(cursor, true);
+      client.CloseCursor(cursor);
+      client.End();
+    }
+    client.Finish();
+    TraceFacts facts;
+    facts.clients = 1;
+    facts.operations = client.operations();
+    facts.kinds = {"scan"};
+    facts.tables = {{.id = 0, .name = "main", .index_of = {}, .parts = {}}};
+    facts.calls = client.calls();
+    writer.Finish(facts);
+  }
+  const nlohmann::json scans = TraceInfo(TraceFile(path_));
+  EXPECT_EQ(scans["keys"]["rows_stepped_to"], 15);
+  EXPECT_THAT(TraceInfoText(scans), HasSubstr("cursors"));
+  Import("key\na\nb\n");
+  EXPECT_THAT(TraceInfoText(TraceInfo(TraceFile(path_))), testing::Not(HasSubstr("cursors")));
+}
+
 TEST_F(TraceImportTest, TheBusiestSecondIsThatOfAllClients) {
   Import("key,time,client\na,0.5,x\nb,1.1,x\nc,1.2,y\nd,1.9,x\ne,2.0,y\nf,7,y\n");
   EXPECT_EQ(TraceInfo(TraceFile(path_))["busiest_second"], 3);
