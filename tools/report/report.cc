@@ -209,6 +209,22 @@ std::string ClosureLines(const json& document) {
   return text + GradeLine(document);
 }
 
+// Returns a line for each replay in which walks ended much sooner than in the recording.
+std::string ShorterWalksLines(const json& document) {
+  constexpr double kMany = 0.05;
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const double steps = Number(phase, "/details/cursor_steps", 0);
+    const double left_out = Number(phase, "/details/cursor_steps_left_out", 0);
+    if (left_out <= kMany * steps) return;
+    text += fmt::format(
+        "! {}: {} of {} steps of cursors were left out, as there were no further rows, so the "
+        "database is not the one that was recorded: load it with the same options\n",
+        RowName(run, phase, ""), Whole(left_out), Whole(steps));
+  });
+  return text;
+}
+
 // Returns a line for each replay in which many answers differed from the recorded ones, because it
 // then did other work. A few may differ because clients race.
 std::string OtherAnswersLines(const json& document) {
@@ -395,8 +411,8 @@ std::vector<std::string> FailedRunLines(const json& document) {
 std::string Doubts(const json& document) {
   std::string text = ForeignCpuLine(document) + StealLine(document) + PreparingLine(document) +
                      FellBehindLines(document) + OtherAnswersLines(document) +
-                     UnansweredLines(document) + TasksApartLines(document) +
-                     ClocksApartLines(document);
+                     ShorterWalksLines(document) + UnansweredLines(document) +
+                     TasksApartLines(document) + ClocksApartLines(document);
   const json none = json::array();
   for (const json& setting : document.value("not_in_force", none)) {
     text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),

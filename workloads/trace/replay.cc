@@ -25,6 +25,8 @@ namespace {
 // Answers count how the answers of all clients compare with those of the recording.
 struct Answers {
   std::atomic<uint64_t> same{0}, other{0}, unknown{0};
+  std::atomic<uint64_t> steps{0};     // steps of cursors in the trace
+  std::atomic<uint64_t> left_out{0};  // of these, the ones behind the end of a walk
 };
 
 // A ReplayPhase is the state that all clients of a phase share.
@@ -55,6 +57,8 @@ class ReplayClient : public Client {
     phase_.answers.same += same_;
     phase_.answers.other += other_;
     phase_.answers.unknown += unknown_;
+    phase_.answers.steps += steps_;
+    phase_.answers.left_out += left_out_;
   }
 
   size_t Generate(size_t max) override {
@@ -349,9 +353,12 @@ class ReplayClient : public Client {
     const bool values = call.kind == kNextValues || call.kind == kPrevValues;
     // When the cursor is on no row, the walk ended sooner than in the recording. Engines need not
     // support a step from there, so the rest is left out.
-    for (uint64_t i = 0; i < call.number && place->on_row; ++i) {
+    uint64_t made = 0;
+    for (; made < call.number && place->on_row; ++made) {
       Arrive(forward ? cursor.Next() : cursor.Prev(), values, place);
     }
+    steps_ += call.number;
+    left_out_ += call.number - made;
   }
 
   void Arrive(bool on_row, bool value, Place* place) {
@@ -396,7 +403,7 @@ class ReplayClient : public Client {
   KeptRows kept_;  // rows that multi-gets, cursors and the gets before the last call found
   bool in_transaction_ = false;
   std::vector<Change> changes_;  // changes of the open transaction
-  uint64_t same_ = 0, other_ = 0, unknown_ = 0;
+  uint64_t same_ = 0, other_ = 0, unknown_ = 0, steps_ = 0, left_out_ = 0;  // as in Answers
 };
 
 class Replay : public Workload {
@@ -478,7 +485,9 @@ class Replay : public Workload {
             {"speed", options_.speed > 0 ? nlohmann::json(options_.speed) : "max"},
             {"answers_as_recorded", phase_.answers.same.load()},
             {"answers_other", phase_.answers.other.load()},
-            {"answers_unknown", phase_.answers.unknown.load()}};
+            {"answers_unknown", phase_.answers.unknown.load()},
+            {"cursor_steps", phase_.answers.steps.load()},
+            {"cursor_steps_left_out", phase_.answers.left_out.load()}};
   }
 
  private:

@@ -318,6 +318,15 @@ TEST(DoubtsTest, TasksThatDidNotWorkAtTheSameTimeAreNamed) {
   EXPECT_THAT(DoubtsOfTasks(0, 1, 2, 1), HasSubstr(" 0.0 % of the time"));
 }
 
+TEST(DoubtsTest, AReplayWhoseWalksEndSoonerThanTheRecordedOnesIsNamed) {
+  json document = TablesDocument();
+  json& details = document["runs"][0]["phases"][2]["details"];
+  details = {{"cursor_steps", 100}, {"cursor_steps_left_out", 5}};
+  EXPECT_EQ(Doubts(document), "");
+  details["cursor_steps_left_out"] = 6;
+  EXPECT_THAT(Doubts(document), HasSubstr("! mixed, 8 thr: 6 of 100 steps of cursors were left"));
+}
+
 TEST(DoubtsTest, AClockThatMovedDuringThePhaseIsNamed) {
   json document = TablesDocument();
   json& phase = document["runs"][0]["phases"][2];

@@ -143,6 +143,14 @@ class ReplayTest : public testing::Test {
     }
     return prepared;
   }
+  // Replays the trace and returns the details of the phase.
+  nlohmann::json ReplayDetails() {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}};
+    const std::unique_ptr<Workload> workload = FindWorkload("replay").make(dataset_, options);
+    RunPhase(engine_, *workload, {.verify_every = 0});
+    return workload->Details();
+  }
   // Writes a trace of two clients by turns. Each opens a cursor in one operation, and steps with it
   // in a later one: the first client 5 times, the second 3 times.
   void WriteWalks() {
@@ -266,6 +274,19 @@ TEST_F(ReplayTest, AScanTellsTheEngineItsRows) {
     cut_off += replayed.expected[i] != recorded.expected[i];
   }
   EXPECT_LT(cut_off, 20u);
+}
+
+// Nothing told that a replay on fewer rows than the recording had read less.
+TEST_F(ReplayTest, StepsThatFindNoFurtherRowAreCounted) {
+  WriteWalks();  // of 5 and 3 steps
+  using enum LyingEngine::Lie;
+  for (const auto& [lie, left_out] :
+       {std::pair(kNone, 0), std::pair(kShortWalk, 3 + 1), std::pair(kEmptyCursor, 5 + 3)}) {
+    engine_.lie = lie;
+    const nlohmann::json details = ReplayDetails();
+    EXPECT_EQ(details["cursor_steps"], 8);
+    EXPECT_EQ(details["cursor_steps_left_out"], left_out);
+  }
 }
 
 // Its reads were unscoped, as those of a thread of the engine that has no name.
