@@ -290,7 +290,7 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
       });
   Add(app, "--distribution", "NAME",
       "Which rows are accessed: uniform, zipfian, scrambled (zipfian as YCSB has it), latest, hot, "
-      "exponential (of their ages, as YCSB has it) [uniform, or what the workload has]",
+      "exponential (of their ages, as YCSB has it), sequential [uniform, or what the workload has]",
       [&o](auto& option, auto& text) {
         o.workload.distribution = ParseName<Distribution>(option, text, Distributions());
       });

@@ -58,6 +58,7 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       random_(seed),
       mean_age_(MeanAge(dataset.rows())),
       ranks_(Ranks(dataset, distribution_)),
+      position_(Reduce(Mix64(seed), dataset.rows())),
       as_ycsb_(AsYcsb(options)),
       zipfian_(Ranks(dataset, distribution_), zipf_theta_),
       ycsb_ranks_(Ranks(dataset, distribution_), as_ycsb_ ? zipf_theta_ : 0),
@@ -112,6 +113,9 @@ uint64_t RowChooser::Draw() {
     case Distribution::kLatest:
     case Distribution::kExponential:
       return dataset_.RowAt(dataset_.rows() - 1 - DrawRank());
+    case Distribution::kSequential:
+      position_ = position_ + 1 == dataset_.rows() ? 0 : position_ + 1;
+      return dataset_.RowAt(position_);
     case Distribution::kHot:
       break;
   }
@@ -156,6 +160,8 @@ std::optional<uint64_t> RowChooser::DrawPlace() {
     const uint64_t age = DrawRank();
     if (age < inserted) return there.At(there.count() - 1 - age);
     place = population_->PlaceOf(dataset_.RowAt(rows - 1 - (age - inserted)));
+  } else if (distribution_ == Distribution::kSequential) {
+    place = population_->PlaceOf(Draw());
   } else {
     // Draws a loaded row or one of its successors.
     const uint64_t first = there.first() / rows;

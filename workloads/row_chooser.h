@@ -53,6 +53,7 @@ class RowChooser {
   Random random_;
   const double mean_age_;  // of kExponential, in rows
   uint64_t ranks_;         // number of ranks from which DrawRank draws
+  uint64_t position_;      // of kSequential: the last row, by the order of the load
   const bool as_ycsb_;     // ranks are drawn by ycsb_ranks_, else by zipfian_
   Zipfian zipfian_;
   GrayZipf ycsb_ranks_;

@@ -9,7 +9,8 @@ const std::vector<std::pair<std::string, Distribution>>& Distributions() {
       {"latest", Distribution::kLatest},
       {"hot", Distribution::kHot},
       {"scrambled", Distribution::kScrambled},
-      {"exponential", Distribution::kExponential}};
+      {"exponential", Distribution::kExponential},
+      {"sequential", Distribution::kSequential}};
   return distributions;
 }
 

@@ -31,7 +31,15 @@ namespace testbed {
 class Population;
 class WritingPhases;
 
-enum class Distribution : uint8_t { kUniform, kZipfian, kLatest, kHot, kScrambled, kExponential };
+enum class Distribution : uint8_t {
+  kUniform,
+  kZipfian,
+  kLatest,
+  kHot,
+  kScrambled,
+  kExponential,
+  kSequential
+};
 // Returns all distributions with the names that --distribution gives them.
 const std::vector<std::pair<std::string, Distribution>>& Distributions();
 const char* DistributionName(Distribution distribution);

@@ -349,7 +349,7 @@ TEST_F(ChooserTest, DrawsOnlyRowsThatAreThere) {
     Is(places, 20000);
     for (Distribution distribution : {Distribution::kUniform, Distribution::kZipfian,
                                       Distribution::kLatest, Distribution::kHot,
-                                      Distribution::kExponential}) {
+                                      Distribution::kExponential, Distribution::kSequential}) {
       for (const auto& [row, times] : Draw(distribution, 2000)) {
         EXPECT_TRUE(There(row)) << row << " of " << places << ", "
                                 << DistributionName(distribution);

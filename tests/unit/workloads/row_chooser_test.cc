@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -96,6 +97,29 @@ TEST(RowChooserTest, ExponentialHasTheAgesOfYcsbsGenerator) {
     EXPECT_NEAR(below[age], share, Deviation(share)) << age;
   }
   EXPECT_NEAR(below[kRows], 1, 1e-9);
+}
+
+TEST(RowChooserTest, SequentialHasEachRowOnceInTheOrderOfTheLoad) {
+  DatasetOptions data;
+  data.rows = kRows;
+  data.order = KeyOrder::kPermuted;
+  const Dataset dataset(data);
+  WorkloadOptions options;
+  options.distribution = Distribution::kSequential;
+  std::map<uint64_t, uint64_t> place;  // by row, its place in the order of the load
+  for (uint64_t i = 0; i < kRows; ++i) place[dataset.RowAt(i)] = i;
+  std::set<uint64_t> begins;
+  for (const uint64_t seed : {1, 2, 3}) {
+    RowChooser chooser(dataset, options, seed);
+    uint64_t last = place.at(chooser.Next());
+    begins.insert(last);
+    for (uint64_t i = 0; i < 2 * kRows; ++i) {
+      const uint64_t next = place.at(chooser.Next());
+      EXPECT_EQ(next, (last + 1) % kRows);
+      last = next;
+    }
+  }
+  EXPECT_EQ(begins.size(), 3u) << "clients begin at different rows";
 }
 
 // Returns the 20 rows that are drawn most.

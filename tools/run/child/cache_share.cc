@@ -120,10 +120,12 @@ CacheTrial ChildRun::TrialOf(double cache_pct, const PhaseRecord& trial) const {
 }
 
 // Returns a function that predicts, from trials, how the rate of point reads depends on the share;
-// an empty function for other workloads.
+// an empty function for other workloads, and for reads in sequence: the model takes references as
+// independent.
 std::function<SharePrediction(const std::vector<CacheTrial>&)> ChildRun::SharePredictor(
     const std::string& name) {
-  if (name != "point-read") return {};
+  const bool in_sequence = options_.workload.distribution == Distribution::kSequential;
+  if (name != "point-read" || in_sequence) return {};
   const DatasetOptions& data = options_.data;
   const double row = static_cast<double>(dataset_->key_bytes() + dataset_->value_bytes()) /
                      static_cast<double>(dataset_->rows());
