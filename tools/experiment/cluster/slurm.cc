@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <sstream>
@@ -14,6 +13,7 @@
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
 #include "device/os/sys_file.h"
+#include "tools/experiment/cluster/part.h"
 #include "tools/experiment/results_dir.h"
 
 namespace testbed {
@@ -88,9 +88,10 @@ SlurmLauncher::SlurmLauncher(std::string out, std::string partition,
       options_(std::move(options)),
       sbatch_(ProgramOf("sbatch")),
       squeue_(ProgramOf("squeue")),
-      scancel_(ProgramOf("scancel")),
-      name_(fmt::format("testbed-{:08x}",
-                        static_cast<uint32_t>(XXH3_64bits(out_.data(), out_.size())))) {}
+      scancel_(ProgramOf("scancel")) {}
+
+// The name is made when it is asked for: the results directory may not be there before.
+std::string SlurmLauncher::Name() const { return "testbed-" + PartId(out_); }
 
 void SlurmLauncher::Start(const std::vector<std::string>& command,
                           const std::vector<std::string>& blocks,
@@ -110,7 +111,7 @@ void SlurmLauncher::Start(const std::vector<std::string>& command,
       throw Error(error.kind(),
                   fmt::format("{}; the {} blocks before are submitted and run on: the same command "
                               "waits for them and then goes on, and scancel --name={} ends them",
-                              error.what(), at, name_));
+                              error.what(), at, Name()));
     }
   }
 }
@@ -125,7 +126,7 @@ void SlurmLauncher::Submit(const std::vector<std::string>& command,
       fmt::join(blocks, " "), kLogBegins, ShellCommand(command));
   std::vector<std::string> words = {sbatch_,
                                     "--parsable",
-                                    "--job-name=" + name_,
+                                    "--job-name=" + Name(),
                                     fmt::format("--array=0-{}", blocks.size() - 1),
                                     "--nodes=1",
                                     "--exclusive",
@@ -158,7 +159,7 @@ ClusterTasks SlurmLauncher::Look() {
 }
 
 ClusterTasks SlurmLauncher::Look(std::vector<std::string>* ids) const {
-  return TasksOfSqueue(RunSlurm({squeue_, "--me", "--noheader", "--array", "--name=" + name_,
+  return TasksOfSqueue(RunSlurm({squeue_, "--me", "--noheader", "--array", "--name=" + Name(),
                                  std::string("--format=") + kSqueueFormat}),
                        ids);
 }

@@ -1,6 +1,6 @@
 // Runs blocks of cells as tasks of Slurm's job arrays. Each task has a node for itself, and Slurm
-// requeues it when its node dies. The arrays' name follows from the results directory, so that a
-// later call finds them.
+// requeues it when its node dies. The arrays' name follows from the results directory, by whichever
+// path the user names it, so that a later call finds them.
 #ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_SLURM_H_
 #define TESTBED_TOOLS_EXPERIMENT_CLUSTER_SLURM_H_
 
@@ -39,6 +39,7 @@ class SlurmLauncher : public Launcher {
   std::string LogOf(const std::string& block) const override;
 
  private:
+  std::string Name() const;  // name of the job arrays
   // Adds the ids of the arrays that have not ended to *ids.
   ClusterTasks Look(std::vector<std::string>* ids) const;
   void Submit(const std::vector<std::string>& command, const std::vector<std::string>& blocks,
@@ -47,7 +48,6 @@ class SlurmLauncher : public Launcher {
   const std::string out_, partition_;
   const std::vector<std::string> options_;
   std::string sbatch_, squeue_, scancel_;    // paths of the programs
-  std::string name_;                         // name of the job arrays
   std::map<std::string, std::string> logs_;  // by block
 };
 

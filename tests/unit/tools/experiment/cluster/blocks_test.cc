@@ -454,6 +454,35 @@ TEST(SlurmTest, VariablesOfTheUserHideNoTask) {
   std::filesystem::remove_all(directory);
 }
 
+// With a slash at the end, as the shell completes a directory, the tasks of a command that was
+// killed were not found: their blocks were submitted again, and called unfinished.
+TEST(SlurmTest, TasksAreFoundByWhicheverPathTheResultsAreNamed) {
+  std::string directory = std::filesystem::current_path() / "slurm_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  for (const char* name : {"sbatch", "squeue", "scancel"}) {
+    const std::string program = directory + "/" + name;
+    std::ofstream(program) << "#!/bin/sh\nfor word; do echo \"$word\" >>" << directory
+                           << "/words; done\necho 7\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+  const FirstOnPath first(directory);
+  std::filesystem::create_directory(directory + "/results");
+  std::filesystem::create_directory_symlink(directory + "/results", directory + "/link");
+  for (const char* path : {"/results", "/results/", "/link", "/link/"}) {
+    SlurmLauncher(directory + path, "", {}).Start({"testbed"}, {"round-1"}, {});
+    (void)SlurmLauncher(directory + path, "", {}).Look();
+  }
+  std::ifstream words(directory + "/words");
+  std::set<std::string> submitted, sought;
+  for (std::string word; std::getline(words, word);) {
+    if (word.starts_with("--job-name=")) submitted.insert(word.substr(11));
+    if (word.starts_with("--name=")) sought.insert(word.substr(7));
+  }
+  EXPECT_EQ(submitted.size(), 1u);
+  EXPECT_EQ(sought, submitted);
+  std::filesystem::remove_all(directory);
+}
+
 TEST(SlurmTest, WordsAreQuotedForAShell) {
   EXPECT_EQ(ShellCommand({"a b", "it's", "$x"}), "'a b' 'it'\\''s' '$x'");
 }
