@@ -1,15 +1,18 @@
 #include "tools/experiment/cluster/host_check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <thread>
 
+#include "device/account/block_device.h"
 #include "device/file/directory.h"
 #include "device/machine/host_activity.h"
 #include "device/os/sys_file.h"
@@ -73,6 +76,17 @@ json FirstOf(const std::string& out, const json& mine) {
   if (!IsThere(file)) (void)LinkFile(whole, file);  // when another host was first, it decides
   const json first = ReadHost(file);
   return first.is_object() ? first : mine;
+}
+
+// Returns the facts of the disks under a directory; none where no block device lies under it.
+std::map<std::string, std::string> KindOfDisksUnder(const std::string& directory) {
+  const std::optional<BlockDevice> device = BlockDevice::Find(directory);
+  if (!device) return {};
+  std::vector<std::string> models;
+  for (const std::string& disk : device->disks()) {
+    models.push_back(ReadLine(fmt::format("/sys/block/{}/device/model", disk)));
+  }
+  return KindOfDisks(models, device->QueueSettings());
 }
 
 }  // namespace
@@ -143,6 +157,19 @@ std::map<std::string, std::string> KindOf(const HostFacts& host) {
           {"file system", host.file_system}};
 }
 
+std::map<std::string, std::string> KindOfDisks(
+    const std::vector<std::string>& models,
+    const std::vector<std::pair<std::string, std::string>>& queue) {
+  std::map<std::string, std::string> kind;
+  std::set<std::string> known(models.begin(), models.end());
+  known.erase("");  // a disk of a virtual machine may have no model
+  if (!known.empty()) kind["disk"] = fmt::format("{}", fmt::join(known, ", "));
+  for (const auto& [name, value] : queue) {
+    if (name != "read_ahead_kb") kind["disk's " + name] = value;
+  }
+  return kind;
+}
+
 std::string WhyAnotherKind(const std::map<std::string, std::string>& kind,
                            const std::map<std::string, std::string>& first,
                            const std::string& first_host) {
@@ -152,15 +179,17 @@ std::string WhyAnotherKind(const std::map<std::string, std::string>& kind,
     if (mine == value) continue;
     return fmt::format(
         "it is of another kind than {}, which ran the first block: its {} is {}, not {}",
-        first_host, name, mine, value);
+        first_host, name, mine.empty() ? "unknown" : mine, value);
   }
   return "";
 }
 
 std::string WhyRefused(const std::string& out, const std::string& databases,
                        const HostChecks& checks) {
-  const HostFacts facts = ReadHostFacts(ExistingDirectory(databases));
-  const auto kind = KindOf(facts);
+  const std::string place = ExistingDirectory(databases);
+  const HostFacts facts = ReadHostFacts(place);
+  auto kind = KindOf(facts);
+  kind.merge(KindOfDisksUnder(place));
   std::string why;
   // What is measured on a file system of another host is the network.
   if (checks.kind && IsNetworkFileSystem(facts.file_system)) {

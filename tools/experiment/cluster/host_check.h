@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/machine/host.h"
 
@@ -22,7 +24,8 @@ namespace testbed {
 struct HostChecks {
   bool load = true;      // other programs use the processors
   bool throttle = true;  // the processors are slowed down, or the hypervisor takes them
-  bool kind = true;  // another processor, memory, kernel or file system than the first block's host
+  // The processor, memory, kernel, file system or disk is another than the first block's host has.
+  bool kind = true;
 };
 // Returns the checks that a list of "load", "throttle" and "kind", or "none", names. Throws Error
 // (kUsage) for other words.
@@ -39,6 +42,11 @@ HostMoment WatchHost();
 
 // The facts that hosts of one kind share, by name.
 std::map<std::string, std::string> KindOf(const HostFacts& host);
+// Those facts of the disks under the databases: the disks' models, and the settings of the queue
+// (BlockDevice::QueueSettings). The readahead is left out, because runs set it for themselves.
+std::map<std::string, std::string> KindOfDisks(
+    const std::vector<std::string>& models,
+    const std::vector<std::pair<std::string, std::string>>& queue);
 
 // These return why a host is refused; an empty string when it is not. `look` is called again while
 // the host is busy, up to `looks` times, because the work before may not have ended quite.

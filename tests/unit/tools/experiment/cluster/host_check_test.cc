@@ -8,9 +8,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "device/account/block_device.h"
 #include "device/os/sys_file.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/experiment/cluster/claim.h"
@@ -70,6 +74,42 @@ TEST(HostCheckTest, AHostOfAnotherKindIsRefused) {
   other = host;
   other.file_system = "ext4";
   EXPECT_THAT(WhyAnotherKind(KindOf(other), KindOf(host), "n1"), HasSubstr("file system is ext4"));
+}
+
+// A host with a hard disk was of the kind of one with flash, if their processors were equal.
+TEST(HostCheckTest, AHostWithAnotherDiskIsRefused) {
+  using Queue = std::vector<std::pair<std::string, std::string>>;
+  const auto first = KindOfDisks({"Fast 980"}, Queue{{"scheduler", "none"}, {"rotational", "0"}});
+  const auto why = [&](const std::vector<std::string>& models, const Queue& queue) {
+    return WhyAnotherKind(KindOfDisks(models, queue), first, "n1");
+  };
+  // Runs set the readahead themselves.
+  EXPECT_EQ(why({"Fast 980", "Fast 980"},
+                {{"read_ahead_kb", "4096"}, {"rotational", "0"}, {"scheduler", "none"}}),
+            "");
+  EXPECT_THAT(why({"Slow 10"}, {{"scheduler", "none"}, {"rotational", "0"}}),
+              HasSubstr("its disk is Slow 10, not Fast 980"));
+  EXPECT_THAT(why({"Fast 980"}, {{"scheduler", "none"}, {"rotational", "1"}}),
+              HasSubstr("its disk's rotational is 1, not 0"));
+  EXPECT_THAT(why({"Fast 980"}, {{"scheduler", "bfq"}, {"rotational", "0"}}),
+              HasSubstr("its disk's scheduler is bfq, not none"));
+  EXPECT_THAT(why({""}, {{"scheduler", "none"}, {"rotational", "0"}}),
+              HasSubstr("its disk is unknown, not Fast 980"));
+}
+
+TEST(HostCheckTest, TheFirstHostTellsTheDiskUnderItsDatabases) {
+  std::string out = testing::TempDir() + "host_check_XXXXXX";
+  ASSERT_NE(::mkdtemp(out.data()), nullptr);
+  EXPECT_EQ(WhyRefused(out, out, {.load = false, .throttle = false, .kind = true}), "");
+  const auto first =
+      nlohmann::json::parse(ReadSmallFile(out + "/hosts/first.json").value_or("null"));
+  if (const std::optional<BlockDevice> device = BlockDevice::Find(out)) {
+    for (const auto& [name, value] : device->QueueSettings()) {
+      if (name == "read_ahead_kb") continue;
+      EXPECT_EQ(first.at("kind").value("disk's " + name, ""), value) << name;
+    }
+  }
+  std::filesystem::remove_all(out);
 }
 
 // The command looks every few seconds, and the next task of an array starts at once. Where that one
