@@ -36,7 +36,7 @@ RunAccount::RunAccount(const RunOptions& options, const RunPlan& plan)
 }
 
 InForce RunAccount::InForceHere() const {
-  InForce in_force{.counted_in_kernel = kernel_ != nullptr,
+  InForce in_force{.counted_in_kernel = in_kernel(),
                    .own_device = plan_.exclusive_device && device_.has_value(),
                    .not_charged = {},
                    .not_covered = {},
@@ -76,6 +76,12 @@ InForce RunAccount::InForceHere() const {
         "the server that runs already (connect) does the work, and whether its files lie on the "
         "counted device is not known");
   }
+  if (!charged_.empty()) {
+    in_force.not_covered.push_back(
+        fmt::format("the server's blocks are charged {}; its own counters tell totals, from which "
+                    "averages follow",
+                    charged_));
+  }
   if (!why_not_covered_.empty()) in_force.not_covered.push_back(why_not_covered_);
   return in_force;
 }
@@ -90,13 +96,15 @@ SecondReporter::Levels RunAccount::Levels() const {
 RunAccounting RunAccount::Describe() const {
   static constexpr const char* kDepths[] = {"off", "file", "kernel", "device"};
   std::vector<std::string> missing;
-  if (!kernel_) {
+  if (!in_kernel()) {
+    const std::string why =
+        kernel_ ? "the server's blocks are charged " + charged_ : why_no_kernel_;
     missing.push_back("requests and bytes per operation kind and thread at the kernel level" +
-                      (why_no_kernel_.empty() ? "" : " (" + why_no_kernel_ + ")"));
+                      (why.empty() ? "" : " (" + why + ")"));
   }
   if (!plan_.exclusive_device) {
     missing.push_back(
-        kernel_
+        in_kernel()
             ? "a device of its own: other programs' IO is named, not excluded (--scratch)"
             : "a device of its own: its statistics include other programs' IO (--scratch, root)");
   }
@@ -105,7 +113,7 @@ RunAccounting RunAccount::Describe() const {
   }
   return {.depth = kDepths[static_cast<size_t>(options_.account)],
           .grade = DecideGrade(InForceHere()),
-          .in_kernel = kernel_ != nullptr,
+          .in_kernel = in_kernel(),
           .missing = std::move(missing)};
 }
 

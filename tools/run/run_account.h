@@ -30,8 +30,12 @@ class RunAccount {
   const BlockDevice* device() const {
     return device_ && options_.account == AccountDepth::kDevice ? &*device_ : nullptr;
   }
-  // Returns whether the kernel account is running.
-  bool in_kernel() const { return kernel_ != nullptr; }
+  // Returns whether the kernel account is running and tells what operations caused.
+  bool in_kernel() const { return kernel_ != nullptr && charged_.empty(); }
+  // Leaves the kernel level out of the accounts from now on: a server that runs already does the
+  // work, and its blocks are charged to no operation, so that counts of 0 would be wrong. `charged`
+  // completes the sentence "they are charged ...".
+  void LeaveOutKernel(const std::string& charged) { charged_ = charged; }
   // Returns the levels that are counted while the run lasts.
   SecondReporter::Levels Levels() const;
   // Returns the depth, the grade that the settings promise, and what is missing.
@@ -48,6 +52,7 @@ class RunAccount {
   std::optional<BlockDevice> device_;
   std::unique_ptr<KernelAccount> kernel_;
   std::string why_no_kernel_, why_not_covered_;
+  std::string charged_;  // of LeaveOutKernel; empty: the level is not left out
 };
 
 }  // namespace testbed

@@ -68,23 +68,24 @@ void ChildRun::OpenEngine() {
     engine_ =
         OpenDatabases(options_.engine_name, plan_.engine_dir, engine_options, options_.databases);
   }
-  meter_ = std::make_unique<Meter>(*engine_, plan_.engine_dir, options_.account, account_->device(),
-                                   plan_.exclusive_device, account_->in_kernel());
   EngineInUse in_use{options_.engine_name, FindEngine(options_.engine_name).version, {}};
   for (const auto& [name, value] : engine_->EffectiveSettings()) in_use.effective[name] = value;
   if (in_use.effective.contains("version")) in_use.version = in_use.effective.at("version");
   if (in_use.effective.contains("charged")) NoteCharges(in_use.effective.at("charged"));
   record_.engine = std::move(in_use);
+  meter_ = std::make_unique<Meter>(*engine_, plan_.engine_dir, options_.account, account_->device(),
+                                   plan_.exclusive_device, account_->in_kernel());
 }
 
-// Notes that blocks are charged to no operation, where an engine whose server runs already says so.
+// Leaves the kernel level out, and says why, where an engine whose server runs already charges the
+// blocks to no operation.
 void ChildRun::NoteCharges(const std::string& charged) {
-  if (!account_->in_kernel() || charged == kChargedToOperations) return;
-  std::vector<std::string>& missing = record_.accounting->missing;
-  const std::string sentence = "the blocks of an operation: they are charged " + charged;
-  if (std::find(missing.begin(), missing.end(), sentence) == missing.end()) {
-    missing.push_back(sentence);
-  }
+  if (charged == kChargedToOperations) return;
+  account_->LeaveOutKernel(charged);
+  RunAccounting now = account_->Describe();
+  record_.accounting->in_kernel = now.in_kernel;
+  record_.accounting->missing = std::move(now.missing);
+  KeepWorse(now.grade, &record_.accounting->grade);
 }
 
 // Returns in how many operations one is checked. It is 0, and the database is not checked as a

@@ -168,7 +168,8 @@ TEST_F(GivenMariadbTest, AConnectionThatRestsAsksWhetherItsHostIsThere) {
   ::waitpid(run, nullptr, 0);
 }
 
-// A thread of a pool serves many connections, and one behind TCP may be another machine's.
+// A thread of a pool serves many connections, and one behind TCP may be another machine's. Such
+// operations seemed to have read and written no blocks.
 TEST_F(GivenMariadbTest, AServerWhoseThreadsCannotBeFollowedIsSaidToChargeNoOperation) {
   StartServer("--thread-handling=pool-of-threads --skip-networking --init-file=" +
               (directory_ / "users.sql").string());
@@ -181,11 +182,21 @@ TEST_F(GivenMariadbTest, AServerWhoseThreadsCannotBeFollowedIsSaidToChargeNoOper
   const nlohmann::json of_run = Json("out.json")["runs"][0];
   const auto charged = of_run["engine"]["effective"]["charged"].get<std::string>();
   EXPECT_TRUE(charged.starts_with("to no operation at ")) << charged;
-  const std::string missing = of_run["accounting"]["missing"].dump();
-  EXPECT_EQ(missing.find("the blocks of an operation: they are charged to no operation") !=
-                std::string::npos,
-            of_run["accounting"]["kernel_account"].get<bool>())
-      << missing;
+  const nlohmann::json& accounting = of_run["accounting"];
+  EXPECT_FALSE(accounting["kernel_account"].get<bool>());
+  EXPECT_NE(accounting["missing"].dump().find("per operation kind and thread at the kernel level"),
+            std::string::npos)
+      << accounting["missing"];
+  EXPECT_EQ(accounting["grade"], "C");
+  EXPECT_NE(accounting["grade_reasons"].dump().find("blocks are charged to no operation at "),
+            std::string::npos)
+      << accounting["grade_reasons"];
+  for (const nlohmann::json& phase : of_run["phases"]) {
+    for (const nlohmann::json& cause : phase["account"]["causes"]) {
+      EXPECT_FALSE(cause.contains("kernel")) << phase["name"] << " " << cause;
+    }
+    EXPECT_FALSE(phase["account"].contains("other_threads")) << phase["name"];
+  }
 }
 
 // The client's library would go on without TLS.
