@@ -70,13 +70,20 @@ while kill -0 "$running" 2>/dev/null; do sleep 0.02; done
 exit 0
 )sh";
 
+// As Slurm's own, it ends with an error where a task of the array runs.
+constexpr char kScontrol[] = R"sh(#!/bin/bash
+echo "$*" >>"$FAKE/told"
+exit 1
+)sh";
+
 class CoordinatorTest : public SweepTest {
  protected:
   void SetUp() override {
     SweepTest::SetUp();
     std::filesystem::create_directories(fake() / "tasks");
     for (const auto& [name, text] : {std::pair("sbatch", kSbatch), std::pair("squeue", kSqueue),
-                                     std::pair("scancel", kScancel)}) {
+                                     std::pair("scancel", kScancel),
+                                     std::pair("scontrol", kScontrol)}) {
       std::ofstream(fake() / name) << text;
       ::chmod((fake() / name).c_str(), 0755);
     }
@@ -126,18 +133,20 @@ TEST_F(CoordinatorTest, RunsEachBlockAsATaskOfOneArray) {
   }
 }
 
+// The second host refuses its block while the first one runs others, and one block waits.
 TEST_F(CoordinatorTest, AHostThatIsRefusedGetsNoMoreBlocks) {
-  WriteSweep(0.2, 2);
+  WriteSweep(0.4, 4);
   std::ofstream(fake() / "unfit") << "n2\n";
   // The user excludes a host, too.
   const CommandResult result = Run(std::string(kCommand) + " --sbatch exclude=n7", Environment());
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("host n2 is refused: it is loaded"), std::string::npos) << result.err;
   EXPECT_EQ(Asked(), 2u);
+  EXPECT_EQ(Read(fake() / "told"), "update JobId=1 ExcNodeList=n2,n7\n");
   for (const auto& [block, hosts] : HostsOfBlocks("o")) {
     EXPECT_EQ(hosts, std::set<std::string>{"n1"}) << block;
   }
-  EXPECT_EQ(Cells("o").size(), 4u);
+  EXPECT_EQ(Cells("o").size(), 8u);
 }
 
 TEST_F(CoordinatorTest, WithoutAFitHostItEndsWithWhatTheSchedulerSays) {

@@ -48,6 +48,8 @@ class Coordinator {
   std::vector<std::string> OpenBlocks() const;
   size_t Finished() const;
   void Watch();
+  void KeepFromRefused(const ClusterTasks& tasks);
+  std::set<std::string> RefusedNames() const;
   ClusterTasks LookPatiently();
   void Show(const ClusterTasks& tasks, size_t finished);
   void Cancel(bool submission_was_cut);
@@ -61,7 +63,8 @@ class Coordinator {
   const CoordinatorOptions& options_;
   const std::vector<Cell>& cells_;
   std::set<std::string> files_;  // names of the cells' files
-  std::map<std::string, std::string> refused_;
+  std::map<std::string, std::string> refused_;  // reasons, by host
+  std::set<std::string> excluded_;              // refused hosts that tasks are kept from
   ProgressLine progress_{"experiment", {.quiet = options_.quiet}};
   const Clock::time_point start_ = Clock::now();
   Clock::time_point answered_ = Clock::now();
@@ -144,6 +147,30 @@ void Coordinator::Show(const ClusterTasks& tasks, size_t finished) {
   progress_.Say(text);
 }
 
+std::set<std::string> Coordinator::RefusedNames() const {
+  std::set<std::string> names;
+  for (const auto& [host, why] : refused_) names.insert(host);
+  return names;
+}
+
+// Keeps the tasks that wait from the hosts that were refused. Such a host is idle, so it would get
+// one block after the other, and refuse all that wait while the fit hosts run their first. With no
+// fit host among those that run tasks, the blocks are left to their refusals: the tasks might
+// otherwise wait for ever.
+void Coordinator::KeepFromRefused(const ClusterTasks& tasks) {
+  const std::set<std::string> refused = RefusedNames();
+  const bool has_fit_host =
+      std::any_of(tasks.hosts.begin(), tasks.hosts.end(),
+                  [&refused](const std::string& host) { return !refused.contains(host); });
+  if (refused == excluded_ || tasks.waiting == 0 || !has_fit_host) return;
+  excluded_ = refused;
+  try {
+    launcher_->Exclude(refused);
+  } catch (const Error&) {
+    // The scheduler does not answer. Blocks that begin on these hosts are started again later.
+  }
+}
+
 // Waits until no task is left, and names the hosts that are refused meanwhile.
 void Coordinator::Watch() {
   for (;;) {
@@ -153,6 +180,7 @@ void Coordinator::Watch() {
       progress_.Clear();
       fmt::print(stderr, "testbed: host {} is refused: {}\n", host, why);
     }
+    KeepFromRefused(tasks);
     Show(tasks, Finished());
     if (tasks.none() || StopRequested()) return;
     // A scheduler with thousands of tasks is asked less often than each second.
@@ -207,18 +235,18 @@ bool Coordinator::Execute() {
   }
   ForgetRefusals(results_.path());
   refused_.clear();
+  excluded_.clear();
   for (;;) {
     if (StopRequested()) break;
     const std::vector<std::string> blocks = OpenBlocks();
     if (blocks.empty()) return true;
     const size_t refused_before = refused_.size();
-    std::set<std::string> refused;
-    for (const auto& [host, why] : refused_) refused.insert(host);
+    excluded_ = RefusedNames();
     std::vector<std::string> command = {std::filesystem::read_symlink("/proc/self/exe"),
                                         "experiment", "run", results_.path()};
     command.insert(command.end(), options_.task_options.begin(), options_.task_options.end());
     command.push_back("--block");
-    submission_was_cut = !IsDone([&] { launcher_->Start(command, blocks, refused); });
+    submission_was_cut = !IsDone([&] { launcher_->Start(command, blocks, excluded_); });
     if (submission_was_cut) break;
     Watch();
     if (StopRequested()) break;

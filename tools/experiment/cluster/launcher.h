@@ -36,6 +36,9 @@ class Launcher {
   // Returns the tasks on these results that have not ended, those of earlier calls included where
   // they are known.
   virtual ClusterTasks Look() = 0;
+  // Keeps the tasks that wait from the hosts, which get one task after the other where they refuse
+  // each at once. Does nothing where the scheduler cannot be told so.
+  virtual void Exclude(const std::set<std::string>& /*hosts*/) {}
   virtual void Cancel() = 0;
   // Returns the file that a block's task prints to in this call; empty when it was not started.
   virtual std::string LogOf(const std::string& block) const = 0;

@@ -48,6 +48,12 @@ std::vector<std::string> FieldsOf(const std::string& line) {
   return fields;
 }
 
+// Returns whether the option of sbatch is its --exclude.
+bool ExcludesHosts(const std::string& option) {
+  const size_t equals = option.find('=');
+  return equals != std::string::npos && IsBeginOf(option.substr(0, equals), "exclude");
+}
+
 }  // namespace
 
 ClusterTasks TasksOfSqueue(const std::string& output, std::vector<std::string>* ids) {
@@ -134,23 +140,26 @@ void SlurmLauncher::Submit(const std::vector<std::string>& command,
                                     "--open-mode=append",
                                     "--output=" + out_ + "/logs/%A_%a.txt"};
   if (!partition_.empty()) words.push_back("--partition=" + partition_);
-  // sbatch uses only the last --exclude, so all excluded hosts go into one.
-  std::vector<std::string> excluded(refused.begin(), refused.end());
   for (const std::string& option : options_) {
-    const size_t equals = option.find('=');
-    if (equals != std::string::npos && IsBeginOf(option.substr(0, equals), "exclude")) {
-      excluded.push_back(option.substr(equals + 1));
-    } else {
-      words.push_back("--" + option);
-    }
+    if (!ExcludesHosts(option)) words.push_back("--" + option);
   }
-  if (!excluded.empty()) words.push_back(fmt::format("--exclude={}", fmt::join(excluded, ",")));
+  // sbatch uses only the last --exclude, so all excluded hosts go into one.
+  const std::string excluded = Excluded(refused);
+  if (!excluded.empty()) words.push_back("--exclude=" + excluded);
   words.push_back("--wrap=" + script);
   const std::string id = JobOfSbatch(RunSlurm(words));
   if (id.empty()) throw Error(Error::kRun, "sbatch gave no number of a job");
   for (size_t i = 0; i < blocks.size(); ++i) {
     logs_[blocks[i]] = fmt::format("{}/logs/{}_{}.txt", out_, id, i);
   }
+}
+
+std::string SlurmLauncher::Excluded(const std::set<std::string>& refused) const {
+  std::vector<std::string> excluded(refused.begin(), refused.end());
+  for (const std::string& option : options_) {
+    if (ExcludesHosts(option)) excluded.push_back(option.substr(option.find('=') + 1));
+  }
+  return fmt::format("{}", fmt::join(excluded, ","));
 }
 
 ClusterTasks SlurmLauncher::Look() {
@@ -162,6 +171,21 @@ ClusterTasks SlurmLauncher::Look(std::vector<std::string>* ids) const {
   return TasksOfSqueue(RunSlurm({squeue_, "--me", "--noheader", "--array", "--name=" + Name(),
                                  std::string("--format=") + kSqueueFormat}),
                        ids);
+}
+
+// Of an array scontrol changes the tasks that wait, and calls it an error that others run.
+void SlurmLauncher::Exclude(const std::set<std::string>& hosts) {
+  const std::optional<std::string> scontrol = FindProgram("scontrol");
+  if (!scontrol) return;
+  std::vector<std::string> ids;
+  (void)Look(&ids);
+  for (const std::string& id : ids) {
+    try {
+      (void)RunSlurm({*scontrol, "update", "JobId=" + id, "ExcNodeList=" + Excluded(hosts)});
+    } catch (const Error&) {
+      continue;  // a task that begins on such a host is refused again
+    }
+  }
 }
 
 void SlurmLauncher::Cancel() {

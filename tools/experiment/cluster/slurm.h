@@ -35,11 +35,14 @@ class SlurmLauncher : public Launcher {
   void Start(const std::vector<std::string>& command, const std::vector<std::string>& blocks,
              const std::set<std::string>& refused) override;
   ClusterTasks Look() override;
+  void Exclude(const std::set<std::string>& hosts) override;
   void Cancel() override;
   std::string LogOf(const std::string& block) const override;
 
  private:
   std::string Name() const;  // name of the job arrays
+  // Returns the hosts that get no task: `refused`, and those that the user excludes.
+  std::string Excluded(const std::set<std::string>& refused) const;
   // Adds the ids of the arrays that have not ended to *ids.
   ClusterTasks Look(std::vector<std::string>* ids) const;
   void Submit(const std::vector<std::string>& command, const std::vector<std::string>& blocks,

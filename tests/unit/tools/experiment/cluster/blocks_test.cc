@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "engines/registry.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
@@ -429,6 +430,33 @@ TEST(SlurmTest, ExcludedHostsAndRefusedOnesAreOneOption) {
     if (word.starts_with("--excl") && word != "--exclusive") excludes.push_back(word);
   }
   EXPECT_THAT(excludes, ElementsAre("--exclude=n1,n7,n8"));
+  std::filesystem::remove_all(directory);
+}
+
+// A host that refuses a task is idle, and got the tasks that waited one after the other. scontrol
+// changes those, and ends with an error where others of the array run.
+TEST(SlurmTest, TasksThatWaitAreKeptFromARefusedHost) {
+  std::string directory = std::filesystem::current_path() / "slurm_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  for (const std::string name : {"sbatch", "squeue", "scancel", "scontrol"}) {
+    std::ofstream program(directory + "/" + name);
+    program << "#!/bin/sh\n";
+    if (name == "squeue") {
+      program << "echo '12_0|RUNNING|n2|None'\necho '12_1|PENDING||None'\n"
+              << "echo '13_0|PENDING||None'\n";
+    } else {
+      program << "echo \"$*\" >>" << directory << "/" << name << ".words\nexit 1\n";
+    }
+    program.close();
+    std::filesystem::permissions(directory + "/" + name, std::filesystem::perms::owner_all);
+  }
+  const FirstOnPath first(directory);
+  SlurmLauncher(directory, "", {"exclude=n8"}).Exclude({"n1"});
+  std::ifstream words(directory + "/scontrol.words");
+  std::vector<std::string> told;
+  for (std::string line; std::getline(words, line);) told.push_back(line);
+  EXPECT_THAT(told, ElementsAre("update JobId=12 ExcNodeList=n1,n8",
+                                "update JobId=13 ExcNodeList=n1,n8"));
   std::filesystem::remove_all(directory);
 }
 
