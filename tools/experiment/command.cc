@@ -237,7 +237,8 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   // Earlier results are needed at the end. If they cannot be read, this throws before cells run.
   if (there && !fresh && forecast.cells != 0) (void)ResultSet::Read(a->out);
   // Whatever is refused is refused before this line, so that a refusal is one sentence.
-  if (!a->run.quiet) fmt::print(stderr, "{}", ForecastText(forecast, e.name));
+  const std::string note = MemoryNote(a->cluster, e, a->plan, cells);
+  if (!a->run.quiet) fmt::print(stderr, "{}{}", ForecastText(forecast, e.name), note);
   if (e.name == "advise" && forecast.cells != 0) {
     fmt::print(stderr, "{}", WillRefuseText(cells, a->out, UsesScratch(cells)));
   }

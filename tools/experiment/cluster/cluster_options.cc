@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/machine/host.h"
 #include "tools/experiment/cluster/host_check.h"
 #include "tools/experiment/cluster/parallel.h"
 #include "tools/experiment/cluster/slurm.h"
@@ -141,6 +142,30 @@ void CheckGivenServers(const ClusterOptions& o, const std::vector<Cell>& cells) 
                           "replace each other's database on that one server; give --on ssh:HOST "
                           "with one host, or leave connect out, so that each host starts a server",
                           o.on));
+}
+
+// The plan with twice as much memory tells whether cells or loads depend on it.
+std::string MemoryNote(const ClusterOptions& o, const Experiment& e, const PlanOptions& plan,
+                       const std::vector<Cell>& cells) {
+  if (o.on.empty() || plan.auto_ram) return "";
+  const uint64_t ram = AutoRam(plan);
+  PlanOptions of_twice = plan;
+  of_twice.auto_ram = 2 * ram;
+  const std::vector<Cell> others = PlanCells(e, of_twice);
+  const auto ram_of = [](const OptionMap& options) {
+    const auto found = options.find("ram");
+    return found == options.end() ? std::string() : found->second;
+  };
+  const bool equal = std::equal(
+      cells.begin(), cells.end(), others.begin(), others.end(), [&](const Cell& a, const Cell& b) {
+        return ram_of(a.options) == ram_of(b.options) &&
+               ram_of(a.load_options) == ram_of(b.load_options);
+      });
+  if (equal) return "";
+  return fmt::format(
+      "{}: ram = \"auto\" is {} on all hosts, half of the memory of {}, where this command runs; "
+      "where the hosts have another memory, begin the experiment on one of them\n",
+      e.name, ShortSize(ram), HostName());
 }
 
 std::unique_ptr<Launcher> LauncherOf(const ClusterOptions& o, const std::string& out) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/experiment/cluster/launcher.h"
+#include "tools/experiment/experiment.h"
 #include "tools/experiment/plan/plan.h"
 
 namespace CLI {
@@ -33,6 +34,12 @@ void CheckClusterOptions(const ClusterOptions& options, const std::string& word)
 // server that runs already: that server has one schema, and each block would replace the database
 // of another.
 void CheckGivenServers(const ClusterOptions& options, const std::vector<Cell>& cells);
+
+// Returns a line that says what ram = "auto" stands for on the other hosts: half of the memory of
+// this host. Returns "" without --on, where no cell and no load of `cells` has that memory, and
+// where results of an earlier call have it.
+std::string MemoryNote(const ClusterOptions& options, const Experiment& experiment,
+                       const PlanOptions& plan, const std::vector<Cell>& cells);
 
 // Returns the launcher that --on names. Throws Error (kUsage) for an unknown name, and when the
 // launcher's programs are not installed.

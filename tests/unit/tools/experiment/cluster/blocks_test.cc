@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -251,6 +252,36 @@ TEST(BlocksTest, AServerThatRunsAlreadyIsRefusedOnSeveralHosts) {
     options.on = "slurm";
     cells[1].skipped = "for the test";
     EXPECT_EQ(refusal(), "no error") << "the cell does not run";
+  }
+}
+
+// "auto" was half of the memory of the host where the command runs, such as a login node, without a
+// word.
+TEST(BlocksTest, TheMemoryThatAutoStandsForOnOtherHostsIsTold) {
+  const auto note = [](const std::string& toml, const std::string& on,
+                       std::optional<uint64_t> kept = std::nullopt) {
+    const Experiment e = ParseExperiment(toml, "small.toml");
+    PlanOptions plan;
+    plan.scale = "full";
+    plan.auto_ram = kept;
+    ClusterOptions options;
+    options.on = on;
+    return MemoryNote(options, e, plan, PlanCells(e, plan));
+  };
+  const auto with = [](const std::string& part, const std::string& instead) {
+    std::string changed = kSmall;
+    changed.replace(changed.find(part), part.size(), instead);
+    return changed;
+  };
+  EXPECT_EQ(note(kSmall, "slurm"), "");
+  const std::string of_cells = with("ram = \"1G\"", "ram = \"auto\"");
+  const std::string of_load = with("[load]\n", "[load]\nram = \"auto\"\n");
+  for (const std::string& toml : {of_cells, of_load}) {
+    SCOPED_TRACE(toml);
+    EXPECT_THAT(note(toml, "slurm"), HasSubstr("small: ram = \"auto\" is "));
+    EXPECT_THAT(note(toml, "ssh:n1"), HasSubstr("begin the experiment on one of them\n"));
+    EXPECT_EQ(note(toml, ""), "");
+    EXPECT_EQ(note(toml, "slurm", uint64_t{1} << 30), "");
   }
 }
 
