@@ -17,6 +17,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "device/os/sys_file.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tests/engine/account/closure_test.h"
@@ -265,6 +267,31 @@ TEST_P(ServerTest, ADirectoryMayHaveAColonInItsName) {
   const std::unique_ptr<Engine> engine = OpenEngine(info().name, dir_ + "/at 12:30", options_);
   PutIn(engine.get(), "k", "v");
   EXPECT_EQ(ValueOf(engine.get(), "k"), "v");
+}
+
+// Nobody but the user of the run reaches a server of the run's own: it is at a Unix socket, in a
+// directory that is closed to all others.
+TEST_P(ServerTest, ListensAtNoPortOfTheNetwork) {
+  Open();
+  std::set<std::string> sockets;
+  for (const auto& fd : fs::directory_iterator(fmt::format("/proc/{}/fd", ServerPid()))) {
+    std::error_code closed;
+    const std::string to = fs::read_symlink(fd.path(), closed);
+    if (to.starts_with("socket:[")) sockets.insert(to.substr(8, to.size() - 9));
+  }
+  EXPECT_FALSE(sockets.empty()) << "the Unix socket";
+  for (const char* family : {"tcp", "tcp6"}) {
+    std::ifstream table(fmt::format("/proc/{}/net/{}", ServerPid(), family));
+    for (std::string line; std::getline(table, line);) {
+      // The fourth word is the state, and the tenth is the inode (proc_net_tcp).
+      const std::vector<std::string> words = SplitWords(line);
+      const bool listens = words.size() > 9 && words[3] == "0A";
+      EXPECT_FALSE(listens && sockets.contains(words[9])) << line;
+    }
+  }
+  EXPECT_EQ(fs::status(dir_ + "/cluster").permissions() &
+                (fs::perms::group_all | fs::perms::others_all),
+            fs::perms::none);
 }
 
 // Servers end idle sessions. Clients are idle between the phases of a run, and so is the session
