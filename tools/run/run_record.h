@@ -97,7 +97,7 @@ struct PhaseRecord {
 struct RunAccounting {
   std::string depth;
   Grade grade;                       // the worst of the phases'
-  bool in_kernel = false;            // the kernel account ran
+  bool in_kernel = false;            // the kernel account tells what operations caused
   std::vector<std::string> missing;  // figures that this machine cannot give
   double harness_ns_per_operation = 0;
   bool clock_is_tsc = false;

@@ -52,7 +52,7 @@ struct CheckBlocks {
 
 struct PhaseAccount {
   bool counts_files = false;      // the engine's files are counted at the file level
-  bool counts_in_kernel = false;  // the kernel account ran
+  bool counts_in_kernel = false;  // the kernel account tells what operations caused
   bool counts_wire = false;       // the engine is a server's client, and its bytes were counted
   LedgerCounts ledger;            // by operation, and of threads outside the run
   EngineCounters engine;          // cache_bytes and `now` are the values at the phase's end
