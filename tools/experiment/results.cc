@@ -88,6 +88,7 @@ ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, cons
   looks_ = LooksOf(header, rounds_);
   runs_.assign(cells_.size(), std::vector<std::vector<Figures>>(static_cast<size_t>(rounds_)));
   not_in_force_.resize(cells_.size());
+  queues_.resize(cells_.size());
   hosts_.assign(cells_.size(), std::vector<std::string>(static_cast<size_t>(rounds_)));
   for (const Cell& cell : cells) {
     try {
@@ -187,6 +188,12 @@ void ResultSet::NoteSurroundings(size_t cell, const json& document) {
   if (!text("device", "name").empty()) {
     circumstances_.devices.insert(
         fmt::format("{} with {}", text("device", "name"), text("machine", "file_system")));
+  }
+  const json queue = document.value("device", json::object()).value("queue", json::object());
+  for (const auto& [name, value] : queue.items()) {
+    // Runs set the readahead themselves.
+    if (name == "read_ahead_kb" || !value.is_string()) continue;
+    queues_[cell][name].insert(value.get<std::string>());
   }
   circumstances_.given_server |= OfGivenServer(document);
   if (document.contains("testbed")) {
@@ -289,38 +296,6 @@ std::set<uint64_t> ResultSet::OptionValues(size_t cell, const std::string& optio
     }
   }
   return values;
-}
-
-std::vector<std::string> ResultSet::MixedTexts() const {
-  std::vector<std::string> texts;
-  const auto add = [&](const std::string& what, const std::set<std::string>& names) {
-    if (names.size() < 2) return;
-    texts.push_back(fmt::format("the runs are of {} {}, whose differences are in the figures: {}",
-                                names.size(), what, fmt::join(names, "; ")));
-  };
-  add("machines", circumstances_.machines);
-  add("builds of testbed", circumstances_.builds);
-  for (const auto& [of, names] : circumstances_.versions_of) add("versions of " + of.second, names);
-  for (const char* option : {"ram", "rows"}) {
-    size_t unlike = 0;
-    std::string first;
-    for (size_t cell = 0; cell < cells_.size(); ++cell) {
-      const std::set<uint64_t> values = OptionValues(cell, option);
-      if (values.size() < 2 || ++unlike > 1) continue;
-      first = fmt::format("the rounds of {} had different --{}: {}", cells_[cell].name, option,
-                          fmt::join(values, ", "));
-    }
-    if (unlike != 0) texts.push_back(std::move(first));
-    if (unlike > 1) texts.back() += "; so had those of " + Counted(unlike - 1, "more cell");
-  }
-  const std::set<std::string>& checked = circumstances_.with_assertions;
-  if (!checked.empty() && checked.size() < circumstances_.engines.size()) {
-    texts.push_back(fmt::format(
-        "the library of {} has assertions, which cost it time beside the other engines; releases "
-        "have none (docs/engine-versions.md)",
-        fmt::join(checked, ", ")));
-  }
-  return texts;
 }
 
 bool ResultSet::finished(size_t cell) const {

@@ -116,8 +116,8 @@ class ResultSet {
   std::map<std::string, int> Grades() const;
   const Circumstances& circumstances() const { return circumstances_; }
   // Returns a sentence for each thing that differs between runs whose figures are averaged or
-  // compared: their machines, builds of testbed and versions of an engine, the memory or rows of a
-  // cell's rounds, and whether their engines' libraries have assertions.
+  // compared: their machines, builds of testbed and versions of an engine, the memory, rows or
+  // device of a cell's rounds, and whether their engines' libraries have assertions.
   std::vector<std::string> MixedTexts() const;
 
  private:
@@ -144,6 +144,8 @@ class ResultSet {
   nlohmann::json load_;
   std::vector<std::string> not_in_force_;        // by cell
   std::vector<std::vector<std::string>> hosts_;  // by cell and round
+  // The settings of the queues of a cell's devices (BlockDevice::QueueSettings), by cell and name.
+  std::vector<std::map<std::string, std::set<std::string>>> queues_;
   std::vector<std::string> grades_, failures_;
   Circumstances circumstances_;
   mutable std::map<std::pair<size_t, std::string>, std::vector<double>> values_;
