@@ -1,5 +1,6 @@
 #include "tools/experiment/cluster/host_check.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -12,7 +13,6 @@
 #include <sstream>
 #include <thread>
 
-#include "device/account/block_device.h"
 #include "device/file/directory.h"
 #include "device/machine/host_activity.h"
 #include "device/os/sys_file.h"
@@ -78,15 +78,21 @@ json FirstOf(const std::string& out, const json& mine) {
   return first.is_object() ? first : mine;
 }
 
-// Returns the facts of the disks under a directory; none where no block device lies under it.
-std::map<std::string, std::string> KindOfDisksUnder(const std::string& directory) {
-  const std::optional<BlockDevice> device = BlockDevice::Find(directory);
-  if (!device) return {};
+std::vector<std::string> ModelsOf(const BlockDevice& device) {
   std::vector<std::string> models;
-  for (const std::string& disk : device->disks()) {
+  for (const std::string& disk : device.disks()) {
     models.push_back(ReadLine(fmt::format("/sys/block/{}/device/model", disk)));
   }
-  return KindOfDisks(models, device->QueueSettings());
+  return models;
+}
+
+// Writes back what an earlier task has left in the page cache, such as one that was interrupted. It
+// would keep the disk busy as other programs do.
+void WriteBackUnder(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::syncfs(fd);
+  ::close(fd);
 }
 
 }  // namespace
@@ -108,15 +114,22 @@ HostChecks ParseHostChecks(const std::string& list) {
   return checks;
 }
 
-HostMoment WatchHost() {
+HostMoment WatchHost(const BlockDevice* disk) {
   const std::string cpu = "/sys/devices/system/cpu/cpu0/cpufreq/";
   HostMoment moment;
   moment.capped_khz = ReadNumber(cpu + "scaling_max_freq").value_or(0);
   moment.full_khz = ReadNumber(cpu + "cpuinfo_max_freq").value_or(0);
+  constexpr std::chrono::milliseconds kWatch(1000);
   const uint64_t throttled = ThrottleCount();
+  const DeviceStats disk_before = disk == nullptr ? DeviceStats() : disk->Stats();
   const CpuUse before = ReadCpuUse();
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::this_thread::sleep_for(kWatch);
   const CpuUse after = ReadCpuUse();
+  if (disk != nullptr) {
+    const DeviceStats seen = disk->Stats() - disk_before;
+    moment.in_flight = static_cast<double>(seen.read_ms + seen.write_ms) /
+                       static_cast<double>(kWatch.count());
+  }
   const auto cpus = static_cast<int64_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   moment.foreign_cpu = ForeignCpuShare(before, after, cpus);
   moment.steal = StealShare(before, after, cpus);
@@ -125,6 +138,7 @@ HostMoment WatchHost() {
 }
 
 std::string WhyBusy(const HostChecks& checks, const std::function<HostMoment()>& look, int looks) {
+  constexpr double kBusyDisk = 0.1;  // requests in flight
   std::string why;
   if (!checks.load && !checks.throttle) return why;
   for (int i = 0; i < looks; ++i) {
@@ -133,6 +147,11 @@ std::string WhyBusy(const HostChecks& checks, const std::function<HostMoment()>&
     if (checks.load && seen.foreign_cpu.value_or(0) >= kNotableForeignCpu) {
       why = fmt::format("it is loaded: other programs use {:.0f} % of its processors",
                         *seen.foreign_cpu * 100);
+    } else if (checks.load && seen.in_flight >= kBusyDisk) {
+      why = fmt::format(
+          "it is loaded: other programs have {:.1f} requests in flight at the disk under its "
+          "databases",
+          seen.in_flight);
     } else if (checks.throttle && seen.steal.value_or(0) >= kNotableForeignCpu) {
       why = fmt::format("it is throttled: the hypervisor takes {:.0f} % of its processors",
                         *seen.steal * 100);
@@ -188,8 +207,9 @@ std::string WhyRefused(const std::string& out, const std::string& databases,
                        const HostChecks& checks) {
   const std::string place = ExistingDirectory(databases);
   const HostFacts facts = ReadHostFacts(place);
+  const std::optional<BlockDevice> disk = BlockDevice::Find(place);
   auto kind = KindOf(facts);
-  kind.merge(KindOfDisksUnder(place));
+  if (disk) kind.merge(KindOfDisks(ModelsOf(*disk), disk->QueueSettings()));
   std::string why;
   // What is measured on a file system of another host is the network.
   if (checks.kind && IsNetworkFileSystem(facts.file_system)) {
@@ -198,7 +218,9 @@ std::string WhyRefused(const std::string& out, const std::string& databases,
         "directory by --databases",
         facts.file_system);
   }
-  if (why.empty()) why = WhyBusy(checks, WatchHost, 5);
+  if (checks.load && why.empty()) WriteBackUnder(place);
+  const auto look = [&disk] { return WatchHost(disk ? &*disk : nullptr); };
+  if (why.empty()) why = WhyBusy(checks, look, 5);
   MakeDirectories(out + "/hosts");
   json host = {{"schema", kHostSchema}, {"host", NodeName()}, {"kind", kind}, {"refused", why}};
   const std::string file = HostFile(out, NodeName());

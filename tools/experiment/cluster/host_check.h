@@ -17,12 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "device/account/block_device.h"
 #include "device/machine/host.h"
 
 namespace testbed {
 
 struct HostChecks {
-  bool load = true;      // other programs use the processors
+  bool load = true;      // other programs use the processors, or the disk under the databases
   bool throttle = true;  // the processors are slowed down, or the hypervisor takes them
   // The processor, memory, kernel, file system or disk is another than the first block's host has.
   bool kind = true;
@@ -35,10 +36,12 @@ HostChecks ParseHostChecks(const std::string& list);
 // not known.
 struct HostMoment {
   std::optional<double> foreign_cpu, steal;
+  double in_flight = 0;    // mean number of reads and writes that were in flight at the disk
   uint64_t throttled = 0;  // times that a processor was slowed down because it was hot
   uint64_t capped_khz = 0, full_khz = 0;  // highest frequency that is allowed, and that of the chip
 };
-HostMoment WatchHost();
+// `disk` is the one under the databases; null when there is none.
+HostMoment WatchHost(const BlockDevice* disk);
 
 // The facts that hosts of one kind share, by name.
 std::map<std::string, std::string> KindOf(const HostFacts& host);

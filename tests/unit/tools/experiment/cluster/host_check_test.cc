@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/account/block_device.h"
 #include "device/os/sys_file.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/experiment/cluster/claim.h"
@@ -42,6 +41,15 @@ TEST(HostCheckTest, ABusyHostIsRefusedUnlessItComesToRest) {
   EXPECT_THAT(WhyBusy({}, Seen({busy, busy, idle}), 2), HasSubstr("loaded"));
   EXPECT_EQ(WhyBusy({.load = false}, Seen({busy}), 5), "");
   EXPECT_EQ(WhyBusy({}, Seen({HostMoment{}}), 5), "");  // a /proc that tells nothing
+}
+
+// A host whose disk others read and write was fit as long as its processors were idle.
+TEST(HostCheckTest, AHostWhoseDiskIsBusyIsRefused) {
+  const HostMoment idle{.in_flight = 0.02}, busy{.in_flight = 0.5};
+  EXPECT_EQ(WhyBusy({}, Seen({idle}), 5), "");
+  EXPECT_THAT(WhyBusy({}, Seen({busy}), 5), HasSubstr("0.5 requests in flight at the disk"));
+  EXPECT_EQ(WhyBusy({}, Seen({busy, idle}), 5), "");
+  EXPECT_EQ(WhyBusy({.load = false}, Seen({busy}), 5), "");
 }
 
 TEST(HostCheckTest, AThrottledHostIsRefused) {
