@@ -1,5 +1,7 @@
 #include "device/account/operations.h"
 
+#include <pthread.h>
+
 #include "device/error.h"
 #include "device/os/mutex.h"
 
@@ -22,8 +24,19 @@ struct OpTable {
 };
 
 // The table is never destroyed: a database may be closed after the static objects are gone.
+//
+// The thread that forks holds the mutex during the fork, so that the child finds the mutex free and
+// the table whole: an opening defines a kind, in the child as well. The holder of the mutex takes
+// no other lock of the library, and no holder of another such lock takes the mutex.
 OpTable& Ops() {
-  static auto* const table = new OpTable;
+  static auto* const table = [] {
+    auto* const made = new OpTable;
+    // The three handlers lock and unlock the mutex across a fork, which the analysis cannot follow.
+    ::pthread_atfork([]() NO_THREAD_SAFETY_ANALYSIS { Ops().mutex.lock(); },
+                     []() NO_THREAD_SAFETY_ANALYSIS { Ops().mutex.unlock(); },
+                     []() NO_THREAD_SAFETY_ANALYSIS { Ops().mutex.unlock(); });
+    return made;
+  }();
   return *table;
 }
 

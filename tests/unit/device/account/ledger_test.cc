@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -320,6 +321,31 @@ TEST_F(LedgerTest, AForkedChildCountsOnUnderItsOwnNumber) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(Ledger::ThisThread().kernel, parents);
   Ledger::Get().Configure(AccountDepth::kFile, nullptr);
+}
+
+// An opening defines a kind, and a forked child may open a database of its own.
+TEST_F(LedgerTest, AForkedChildDefinesKindsWhateverAnotherThreadDidAtTheFork) {
+  std::atomic<bool> stop{false};
+  std::thread other([&stop] {
+    while (!stop.load()) {
+      DefineOp("ledger-outer", Ground::kForeground);
+      std::this_thread::yield();
+    }
+  });
+  int failed = 0;
+  for (int i = 0; i < 50 && failed == 0; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(10);  // it would wait for a thread that it does not have
+      DefineOp("ledger-outer", Ground::kForeground);
+      ::_exit(0);
+    }
+    int status = -1;
+    if (::waitpid(child, &status, 0) != child || status != 0) ++failed;
+  }
+  stop.store(true);
+  other.join();
+  EXPECT_EQ(failed, 0);
 }
 
 TEST_F(LedgerTest, TooManyKindsAreRefused) {
