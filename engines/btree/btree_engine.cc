@@ -231,8 +231,13 @@ class BtreeEngine : public Engine {
     store_->Checkpoint();
   }
   void Settle() override { Checkpoint(); }
+  // Refuses a size with which the database could not be opened: the pool would keep its least
+  // number of frames, and hold more than it was given.
   bool ResizeCache(uint64_t bytes) override {
     CheckProcess();
+    StoreOptions resized = store_->options();
+    resized.cache_bytes = bytes;
+    if (!btree::HoldsEnoughPages(resized)) return false;
     store_->ResizeCache(bytes);
     return true;
   }

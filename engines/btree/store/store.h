@@ -91,6 +91,9 @@ struct StoreOptions {
 // Throws Error (kUsage), as Store::Open does, when no database can be opened with these options in
 // any directory. Opens nothing. Thread-safe.
 void CheckOptions(const StoreOptions& options);
+// Returns whether the pool's part of options.cache_bytes holds the least number of pages that a
+// pool has. Thread-safe.
+bool HoldsEnoughPages(const StoreOptions& options);
 
 struct RecoveryResult {
   bool needed = false;         // the log had records after the checkpoint
@@ -196,7 +199,7 @@ class Store {
   std::map<std::string, uint32_t> TableNames() const;
 
   // Changes the size of the pool and the compressed cache together, and the limit of the change
-  // buffer with them. Throws what Pool::Resize throws.
+  // buffer with them. HoldsEnoughPages must be true of the size. Throws what Pool::Resize throws.
   void ResizeCache(uint64_t bytes);
 
   // Writes all pages that are dirty when it is called.

@@ -156,13 +156,15 @@ void RefuseUnlessNew(const std::string& dir, bool create) {
 
 void CheckOptions(const StoreOptions& options) {
   CheckCompression(options);
-  if (Frames(options) == 0) {
+  if (!HoldsEnoughPages(options)) {
     throw Error(Error::kUsage, "a btree cache of " + std::to_string(options.cache_bytes) +
                                    " bytes holds fewer than " + std::to_string(Pool::kMinFrames) +
                                    " pages of " + std::to_string(options.page_size) +
                                    " bytes: give a larger --cache-pct");
   }
 }
+
+bool HoldsEnoughPages(const StoreOptions& options) { return Frames(options) > 0; }
 
 bool Store::Exists(const std::string& dir) { return IsThere(DataPath(dir)); }
 

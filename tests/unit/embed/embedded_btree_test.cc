@@ -176,6 +176,29 @@ TEST(EmbeddedBtree, HasTheDefaultsThatTheHeaderTells) {
   EXPECT_EQ(options.compression, "none");
 }
 
+std::string CacheBytes(const Engine& engine) {
+  for (const auto& [name, value] : engine.EffectiveSettings()) {
+    if (name == "cache_bytes") return value;
+  }
+  return "no setting";
+}
+
+// It would hold more than it was given.
+TEST(EmbeddedBtree, ACacheOfTooFewPagesIsRefusedByTheOpeningAndByResizeCache) {
+  const OwnDir dir;
+  EngineOptions tiny = Small();
+  tiny.cache_bytes = 1 << 10;
+  EXPECT_THROW(OpenBtree(dir.path(), tiny), Error);
+  const auto engine = OpenBtree(dir.path(), Small());
+  Write(engine.get(), "a", "value");
+  EXPECT_FALSE(engine->ResizeCache(tiny.cache_bytes));
+  EXPECT_FALSE(engine->ResizeCache(0));
+  EXPECT_EQ(CacheBytes(*engine), std::to_string(16 << 20));
+  EXPECT_TRUE(engine->ResizeCache(8 << 20));
+  EXPECT_EQ(CacheBytes(*engine), std::to_string(8 << 20));
+  EXPECT_EQ(Rows(engine.get(), "value"), 300);
+}
+
 TEST(EmbeddedBtree, LeavesSignalsAlone) {
   const OwnDir dir;
   const auto handlers = Handlers();
