@@ -22,6 +22,7 @@
 struct testbed_engine {
   std::unique_ptr<testbed::Engine> engine;
   std::atomic<size_t> sessions{0};
+  std::atomic<size_t> calls{0};  // calls on the engine itself that are under way
 };
 
 struct testbed_session {
@@ -104,6 +105,18 @@ testbed_status Guarded(Work work) {
     return Refuse(TESTBED_FAILED, "the engine failed without saying why");
   }
 }
+
+// Counts a call on an engine while the object lives, so that no close frees the engine under it.
+class EngineCall {
+ public:
+  explicit EngineCall(testbed_engine* engine) : engine_(*engine) { engine_.calls.fetch_add(1); }
+  ~EngineCall() { engine_.calls.fetch_sub(1); }
+  EngineCall(const EngineCall&) = delete;
+  EngineCall& operator=(const EngineCall&) = delete;
+
+ private:
+  testbed_engine& engine_;
+};
 
 // Returns the status of a close that has freed the handle. It turns TESTBED_USAGE into
 // TESTBED_FAILED, because TESTBED_USAGE tells the caller that the handle is still open.
@@ -220,6 +233,10 @@ testbed_status testbed_compact(const char* engine, const char* dir, const char* 
 
 testbed_status testbed_close(testbed_engine* engine) {
   if (engine == nullptr) return TESTBED_OK;
+  // The calls come first: one that opens a session counts the session before it ends.
+  if (engine->calls.load() != 0) {
+    return Refuse(TESTBED_USAGE, "another thread is in a call on the database: let it end first");
+  }
   if (engine->sessions.load() != 0) {
     return Refuse(TESTBED_USAGE, "the database has sessions that are open: close them first");
   }
@@ -235,6 +252,7 @@ testbed_status testbed_open_table(testbed_engine* engine, const char* name, test
     return Null("an engine, a name and a place for the table are needed");
   }
   return Guarded([&] {
+    const EngineCall call(engine);
     *table = engine->engine->OpenTable(name);
     return TESTBED_OK;
   });
@@ -243,6 +261,7 @@ testbed_status testbed_open_table(testbed_engine* engine, const char* name, test
 testbed_status testbed_checkpoint(testbed_engine* engine) {
   if (engine == nullptr) return Null("the engine is null");
   return Guarded([&] {
+    const EngineCall call(engine);
     engine->engine->Checkpoint();
     return TESTBED_OK;
   });
@@ -251,6 +270,7 @@ testbed_status testbed_checkpoint(testbed_engine* engine) {
 testbed_status testbed_backup(testbed_engine* engine, const char* dir) {
   if (engine == nullptr || dir == nullptr) return Null("an engine and a directory are needed");
   return Guarded([&] {
+    const EngineCall call(engine);
     engine->engine->Backup(dir);
     return TESTBED_OK;
   });
@@ -261,6 +281,7 @@ testbed_status testbed_session_open(testbed_engine* engine, testbed_session** op
     return Null("an engine and a place for the handle are needed");
   }
   return Guarded([&] {
+    const EngineCall call(engine);
     auto handle = std::make_unique<testbed_session>();
     handle->owner = engine;
     handle->session = engine->engine->NewSession();

@@ -70,7 +70,8 @@ class _Handle:
 
     def close(self):
         """Closes it. It is closed after an Error, too, except one of status 2: then it stays open,
-        because something of it is open, such as a session of an engine."""
+        because something of it is open, such as a session of an engine, or another thread is in a
+        call of it, such as a backup."""
         if self._handle:
             try:
                 _call(self._kind, self._handle)

@@ -35,7 +35,8 @@
 // A thread that is cancelled (pthread_cancel) ends after its call, and not within it. With btree
 // all calls may be made until the process ends, also by a function of atexit(3). A child that is
 // forked while a database is open must not use its handles; with btree a close of the database
-// returns TESTBED_FAILED there (TESTBED_USAGE when it has sessions) and leaves it to the parent.
+// returns TESTBED_FAILED there (TESTBED_USAGE when it has sessions, or a thread was in a call on it
+// at the fork) and leaves it to the parent.
 // With lmdb and mdbx a transaction that has written must end, and its session be closed, on the
 // thread of its first write: their lock is that thread's. On another thread put, erase, commit and
 // rollback return TESTBED_FAILED and change nothing: the transaction stays open, and the thread of
@@ -114,7 +115,8 @@ TESTBED_EXPORT testbed_status testbed_compact(const char* engine, const char* di
 // Takes a checkpoint and closes the database; every committed transaction is durable then. An error
 // other than TESTBED_USAGE says that the checkpoint failed: the database is closed all the same,
 // and commits that were not durable yet may be lost (with durability=sync there are none).
-// TESTBED_USAGE says that sessions are open.
+// TESTBED_USAGE says that sessions are open, or that another thread is in a call on the database,
+// such as testbed_backup.
 TESTBED_EXPORT testbed_status testbed_close(testbed_engine* engine);
 // Opens the table, and creates it when it does not exist. Tables are never closed.
 TESTBED_EXPORT testbed_status testbed_open_table(testbed_engine* engine, const char* name,

@@ -1,12 +1,15 @@
 // Tests the C API on engines that fail: one whose commit fails and leaves its transaction open, and
-// one that refuses to roll back and to take a checkpoint.
+// one that refuses to roll back and to take a checkpoint. Tests it on one whose checkpoint waits,
+// too.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "device/error.h"
 #include "embed/testbed/testbed_engine.h"
@@ -76,6 +79,17 @@ class RefusingEngine : public StickyEngine {
   StickyRows rows_;
 };
 
+// Its first checkpoint waits for `goes_on`.
+class WaitingEngine : public StickyEngine {
+ public:
+  void Checkpoint() override {
+    if (waits.exchange(true)) return;
+    waits.notify_all();
+    goes_on.wait(false);
+  }
+  static inline std::atomic<bool> waits{false}, goes_on{false};
+};
+
 template <typename OfTest>
 void AddEngineOfTest(const char* name) {
   EngineInfo info = FindEngine("null");
@@ -102,6 +116,28 @@ TEST(CApiFailedClose, SaysThatTheHandleIsGone) {
   EXPECT_STREQ(testbed_error(), "it stays");
   EXPECT_EQ(testbed_close(engine), TESTBED_FAILED);
   EXPECT_STREQ(testbed_error(), "no checkpoint now");
+}
+
+// The engine would be freed under the call. A program closes a database while its backup is made.
+TEST(CApiFailedClose, IsThatOfADatabaseWithACallOfAnotherThread) {
+  AddEngineOfTest<WaitingEngine>("waiting");
+  const OwnDir dir;
+  testbed_engine* engine = nullptr;
+  ASSERT_EQ(testbed_open("waiting", dir.path().c_str(), nullptr, &engine), TESTBED_OK)
+      << testbed_error();
+  testbed_status checkpoint = TESTBED_FAILED;
+  std::thread other([&] { checkpoint = testbed_checkpoint(engine); });
+  WaitingEngine::waits.wait(false);
+  const testbed_status refused = testbed_close(engine);
+  EXPECT_EQ(refused, TESTBED_USAGE);
+  EXPECT_STREQ(testbed_error(), "another thread is in a call on the database: let it end first");
+  WaitingEngine::goes_on = true;
+  WaitingEngine::goes_on.notify_all();
+  other.join();
+  EXPECT_EQ(checkpoint, TESTBED_OK);
+  if (refused == TESTBED_USAGE) {
+    EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
+  }
 }
 
 TEST(CApiFailedCommit, TakesNoLaterWriteWithIt) {
