@@ -9,8 +9,10 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "device/error.h"
 #include "device/os/thread.h"
@@ -272,6 +274,41 @@ testbed_status testbed_backup(testbed_engine* engine, const char* dir) {
   return Guarded([&] {
     const EngineCall call(engine);
     engine->engine->Backup(dir);
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_settings(testbed_engine* engine, testbed_take_setting take, void* to) {
+  if (engine == nullptr || take == nullptr) return Null("an engine and a function are needed");
+  return Guarded([&] {
+    const EngineCall call(engine);
+    for (const auto& [name, value] : engine->engine->EffectiveSettings()) {
+      take(to, name.c_str(), value.c_str());
+    }
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_counters(testbed_engine* engine, testbed_take_counter take, void* to) {
+  if (engine == nullptr || take == nullptr) return Null("an engine and a function are needed");
+  return Guarded([&] {
+    const EngineCall call(engine);
+    const EngineCounters counters = engine->engine->Counters();
+    const std::pair<const char*, std::optional<uint64_t>> totals[] = {
+        {"block_requests", counters.block_requests},
+        {"block_hits", counters.block_hits},
+        {"block_reads", counters.block_reads},
+        {"block_read_bytes", counters.block_read_bytes},
+        {"blocks_written", counters.blocks_written},
+        {"block_write_bytes", counters.block_write_bytes},
+        {"log_payload_bytes", counters.log_payload_bytes},
+        {"log_written_bytes", counters.log_written_bytes}};
+    for (const auto& [name, value] : totals) {
+      if (value) take(to, name, *value, 1);
+    }
+    for (const auto& [name, value] : counters.more) take(to, name.c_str(), value, 1);
+    if (counters.cache_bytes) take(to, "cache_bytes", *counters.cache_bytes, 0);
+    for (const auto& [name, value] : counters.now) take(to, name.c_str(), value, 0);
     return TESTBED_OK;
   });
 }

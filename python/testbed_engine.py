@@ -22,6 +22,8 @@ import os
 _library = ctypes.CDLL(os.environ.get("TESTBED_ENGINE_LIBRARY", "libtestbed_engine.so.0.1"))
 _library.testbed_error.restype = _library.testbed_version.restype = _library.testbed_engine_name.restype = ctypes.c_char_p
 _library.testbed_engine_name.argtypes = [ctypes.c_size_t]
+_TakeSetting = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+_TakeCounter = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_int)
 _NOT_FOUND, _USAGE = 1, 2
 version = _library.testbed_version().decode()
 
@@ -104,6 +106,19 @@ class Engine(_Handle):
         """Copies the database, as it is at one moment, to a new or empty directory. Other
         threads may go on meanwhile."""
         _call("backup", self._handle, _name(os.fsencode(directory)))
+
+    def settings(self):
+        """Returns the settings in force, {name: value}, as strings under the engine's own names."""
+        found = []
+        _call("settings", self._handle, _TakeSetting(lambda _, *setting: found.append(setting)), None)
+        return {name.decode(): value.decode() for name, value in found}
+
+    def counters(self):
+        """Returns what the engine counts about itself, {name: number}: totals since the opening
+        (block_requests, log_written_bytes, ...), and values as they are now (cache_bytes, ...)."""
+        found = []
+        _call("counters", self._handle, _TakeCounter(lambda _, *counter: found.append(counter)), None)
+        return {name.decode(): number for name, number, _ in found}
 
 
 class Session(_Handle):

@@ -134,6 +134,22 @@ TESTBED_EXPORT testbed_status testbed_checkpoint(testbed_engine* engine);
 // the directories above it.
 TESTBED_EXPORT testbed_status testbed_backup(testbed_engine* engine, const char* dir);
 
+// Calls `take` once for each setting in force, under the engine's own names: those that the program
+// gave, and those that the engine chose. `to` is handed on as it is. The texts stay valid until
+// `take` returns, which it does in the ordinary way (no exception, no longjmp).
+typedef void (*testbed_take_setting)(void* to, const char* name, const char* value);
+TESTBED_EXPORT testbed_status testbed_settings(testbed_engine* engine, testbed_take_setting take,
+                                               void* to);
+// Calls `take` once for each figure that the engine counts about itself. With is_total=1 it is a
+// total since the opening, of all sessions: block_requests and block_hits of the cache, block_reads
+// and block_read_bytes, blocks_written and block_write_bytes, log_payload_bytes, log_written_bytes
+// (padding included), and totals under the engine's own names. With is_total=0 it is a value as it
+// is now: cache_bytes, which the cache holds, and values under the engine's own names. A figure
+// that the engine does not count is left out. The rest is as with testbed_settings.
+typedef void (*testbed_take_counter)(void* to, const char* name, uint64_t value, int is_total);
+TESTBED_EXPORT testbed_status testbed_counters(testbed_engine* engine, testbed_take_counter take,
+                                               void* to);
+
 TESTBED_EXPORT testbed_status testbed_session_open(testbed_engine* engine,
                                                    testbed_session** opened);
 // Rolls an open transaction back and closes the session. Returns TESTBED_USAGE when cursors are

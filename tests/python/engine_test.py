@@ -56,6 +56,16 @@ class EngineTest(unittest.TestCase):
         with testbed_engine.open("btree", copy, create=False) as engine, engine.session() as session:
             self.assertEqual(list(session.scan(engine.table("t"))), [(b"a", b"1")])
 
+    def test_statistics_are_those_of_the_database(self):
+        with testbed_engine.open("btree", self.directory, cache_bytes="16M") as engine, engine.session() as session:
+            before = engine.counters()
+            session.put(engine.table("t"), b"a", b"x" * 1000)
+            engine.checkpoint()
+            self.assertGreaterEqual(engine.counters()["log_payload_bytes"], before["log_payload_bytes"] + 1000)
+            self.assertGreater(before["cache_bytes"], 0)
+            self.assertEqual(engine.settings()["cache_bytes"], str(16 << 20))
+            self.assertEqual(engine.settings()["durability"], "lazy")
+
     def test_a_compacted_database_has_its_rows_and_takes_less_space(self):
         data = os.path.join(self.directory, "btree.data")
         with testbed_engine.open("btree", self.directory, durability="none") as engine, engine.session() as session:

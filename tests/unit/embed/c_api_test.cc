@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -164,6 +165,36 @@ TEST(CApiCursor, TellsNoRowAfterItsSessionHasWritten) {
     EXPECT_EQ(testbed_session_close(session), TESTBED_OK);
     EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
   }
+}
+
+void TakeSetting(void* to, const char* name, const char* value) {
+  (*static_cast<std::map<std::string, std::string>*>(to))[name] = value;
+}
+
+// Totals get the number 1 before their name, other values 0.
+void TakeCounter(void* to, const char* name, uint64_t value, int is_total) {
+  (*static_cast<std::map<std::string, uint64_t>*>(to))[std::to_string(is_total) + name] = value;
+}
+
+TEST_F(CApi, StatisticsAreThoseOfTheDatabase) {
+  std::map<std::string, std::string> settings;
+  EXPECT_EQ(testbed_settings(engine_, TakeSetting, &settings), TESTBED_OK) << testbed_error();
+  EXPECT_EQ(settings["cache_bytes"], std::to_string(16 << 20));
+  EXPECT_EQ(settings["durability"], "lazy");
+  EXPECT_EQ(settings["torn_page"], "doublewrite");
+  std::map<std::string, uint64_t> before, after;
+  EXPECT_EQ(testbed_counters(engine_, TakeCounter, &before), TESTBED_OK) << testbed_error();
+  EXPECT_EQ(Put(session_, table_, "a", std::string(1000, 'x')), TESTBED_OK);
+  EXPECT_EQ(testbed_checkpoint(engine_), TESTBED_OK) << testbed_error();
+  EXPECT_EQ(testbed_counters(engine_, TakeCounter, &after), TESTBED_OK) << testbed_error();
+  EXPECT_GE(after["1log_payload_bytes"], before["1log_payload_bytes"] + 1000);
+  EXPECT_TRUE(after.contains("1block_requests"));
+  EXPECT_GT(after["1blocks_written"], before["1blocks_written"]);
+  EXPECT_GE(after["1checkpoints"], before["1checkpoints"] + 1);
+  EXPECT_GT(after["0cache_bytes"], 0u);
+  EXPECT_GE(after["0file_pages"], 2u);
+  EXPECT_EQ(testbed_counters(engine_, nullptr, nullptr), TESTBED_USAGE);
+  EXPECT_EQ(testbed_settings(nullptr, TakeSetting, &settings), TESTBED_USAGE);
 }
 
 TEST_F(CApi, ABackupIsADatabase) {
