@@ -99,6 +99,7 @@ say "linking testbed for $engine@$release"
 if ! { cmake "$build" && ninja -C "$build" -j "${TESTBED_JOBS:-$(nproc)}" "testbed_release_$folder" testbed; } >"$log" 2>&1 9>&-; then
   rm -f -- "$description"
   grep -m1 -F -e "$engine@$release is left out" -- "$log" >&2 ||
+    grep -m1 -F '#error' -- "$log" >&2 || # of engines/NAME/versions.h; other errors may come before it
     grep -m5 -A2 -E 'error:|Error|undefined reference' -- "$log" >&2 || tail -n 25 -- "$log" >&2
   die "testbed cannot be linked with $engine@$release; the whole output is in $log."
 fi

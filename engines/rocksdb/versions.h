@@ -40,6 +40,11 @@
 #define TESTBED_ROCKSDB_FROM(major, minor) \
   (ROCKSDB_MAJOR > (major) || (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
 
+// An installation of the user's own may be of any release.
+#if !TESTBED_ROCKSDB_FROM(6, 20)
+#error "testbed runs RocksDB 6.20 and later: this one is older"
+#endif
+
 #if TESTBED_ROCKSDB_FROM(8, 0)
 #include <rocksdb/advanced_cache.h>  // defines Cache, which cache.h only declares from 8.0 on
 #endif

@@ -10,6 +10,13 @@
   (WIREDTIGER_VERSION_MAJOR > (major) ||      \
    (WIREDTIGER_VERSION_MAJOR == (major) && WIREDTIGER_VERSION_MINOR >= (minor)))
 
+// An installation of the user's own may be of any release.
+#if TESTBED_WIREDTIGER_FROM(11, 4)
+#error "testbed runs WiredTiger 11.0 to 11.3: a later one ignores direct_io and would read buffered"
+#elif !TESTBED_WIREDTIGER_FROM(11, 0)
+#error "testbed runs WiredTiger 11.0 to 11.3: this one is older"
+#endif
+
 namespace testbed {
 
 // This is the statistic that counts checkpoints. From 11.3 on it counts only those that were

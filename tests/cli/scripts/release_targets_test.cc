@@ -97,5 +97,33 @@ TEST_F(ReleaseTargetsTest, ALibraryWithoutHeadersLeavesItsReleaseOut) {
   EXPECT_TRUE(HasTarget()) << said_;
 }
 
+// The adapters look at the release that an installation has. WiredTiger 12 would run `--io direct`
+// buffered.
+TEST_F(ReleaseTargetsTest, AnInstallationThatTheAdapterIsNotForDoesNotCompile) {
+  for (const char* name :
+       {"advanced_cache", "cache", "db", "file_system", "filter_policy", "listener",
+        "memory_allocator", "secondary_cache", "statistics", "table"}) {
+    MakeFile(std::string("include/rocksdb/") + name + ".h", "");
+  }
+  const auto compiles = [this](const std::string& engine, const std::string& major,
+                               const std::string& minor) {
+    const bool rocksdb = engine == "rocksdb";
+    const std::string macro = rocksdb ? "#define ROCKSDB_" : "#define WIREDTIGER_VERSION_";
+    MakeFile(rocksdb ? "include/rocksdb/version.h" : "include/wiredtiger.h",
+             macro + "MAJOR " + major + "\n" + macro + "MINOR " + minor + "\n");
+    const std::string header = fs::path(SourceDir()) / "engines" / engine / "versions.h";
+    return Shell("${CXX:-g++} -std=c++20 -x c++ -E -Iinclude " + header + " -o preprocessed\n");
+  };
+  EXPECT_TRUE(compiles("wiredtiger", "11", "0")) << said_;
+  EXPECT_TRUE(compiles("wiredtiger", "11", "3")) << said_;
+  EXPECT_FALSE(compiles("wiredtiger", "10", "0"));
+  EXPECT_FALSE(compiles("wiredtiger", "12", "0"));
+  EXPECT_THAT(said_, testing::HasSubstr("#error \"testbed runs WiredTiger 11.0 to 11.3: "));
+  EXPECT_TRUE(compiles("rocksdb", "6", "20")) << said_;
+  EXPECT_TRUE(compiles("rocksdb", "11", "8")) << said_;
+  EXPECT_FALSE(compiles("rocksdb", "6", "19"));
+  EXPECT_THAT(said_, testing::HasSubstr("#error \"testbed runs RocksDB 6.20 and later"));
+}
+
 }  // namespace
 }  // namespace testbed
