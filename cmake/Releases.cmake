@@ -62,6 +62,11 @@ function(testbed_release engine release)
   get_target_property(sources testbed_engine_${engine} SOURCES)
   add_library(${program}_engine OBJECT ${sources})
   target_include_directories(${program}_engine SYSTEM BEFORE PRIVATE ${ARG_PREFIX}/include)
+  # An installation that takes the place of another may be older, as when a link leads to it. Ninja compares times alone,
+  # and would keep what was compiled and linked with the other; a definition that changes with the library makes it anew.
+  file(SIZE ${library} bytes)
+  file(TIMESTAMP ${library} time "%s" UTC)
+  target_compile_definitions(${program}_engine PRIVATE TESTBED_LIBRARY_MADE=${bytes}_${time})
   target_link_libraries(${program}_engine PRIVATE testbed_device)
   set(brings $<TARGET_OBJECTS:${program}_engine> ${library} ${needs} Threads::Threads ${CMAKE_DL_LIBS})
   add_executable(${program} ${PROJECT_SOURCE_DIR}/tools/main.cc)
@@ -70,7 +75,8 @@ function(testbed_release engine release)
   set_target_properties(${program} PROPERTIES TESTBED_BRINGS ${engine}
     OUTPUT_NAME testbed RUNTIME_OUTPUT_DIRECTORY ${folder} LINK_DEPENDS ${library})
   file(CONFIGURE OUTPUT ${folder}/release.json @ONLY CONTENT [[
-{"engine": "@engine@", "release": "@release@", "from": "@ARG_FROM@", "recipe": "@recipe@", "library": "@library@"}
+{"engine": "@engine@", "release": "@release@", "from": "@ARG_FROM@", "recipe": "@recipe@", "library": "@library@",
+ "made": "@bytes@ @time@"}
 ]])
   add_dependencies(testbed_releases ${program})
   if(TARGET testbed_engine_tests)  # the conformance suite on this release, by hand

@@ -3,6 +3,7 @@
 // results come back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -275,6 +276,31 @@ TEST_F(ReleaseRunTest, AProgramThatIsOlderThanItsLibraryIsRefused) {
                                "`tools/build_engine.sh btree 9.8.7` again");
   EXPECT_TRUE(DirectoryIsEmpty());
   fs::last_write_time(library, linked);
+  EXPECT_EQ(With(run).code, 0);
+}
+
+// An older installation may take the place of a newer one, and its files keep their times.
+TEST_F(ReleaseRunTest, AProgramWhoseLibraryWasReplacedByAnOlderOneIsRefused) {
+  const fs::path folder = releases_ / "btree-9.8.7", library = folder / "libbtree.a";
+  std::ofstream(library) << "!<arch>\n";
+  const auto linked_with = [&](const std::string& made) {
+    std::ofstream(folder / "release.json") << json{{"engine", "btree"},
+                                                   {"release", "9.8.7"},
+                                                   {"library", library.string()},
+                                                   {"made", made}};
+  };
+  const fs::file_time_type linked = fs::last_write_time(folder / "testbed");
+  fs::last_write_time(library, linked - std::chrono::hours(1));
+  struct stat is = {};
+  ASSERT_EQ(::stat(library.c_str(), &is), 0);
+  const std::string run = "--engine btree@9.8.7" + std::string(kOfRelease);
+  const std::string time = std::to_string(is.st_mtime);
+  linked_with("9 " + time);
+  ExpectRefused(With(run), "was linked before " + library.string() + " was made anew");
+  linked_with("8 " + std::to_string(is.st_mtime + 1));
+  ExpectRefused(With(run), "was linked before " + library.string() + " was made anew");
+  EXPECT_TRUE(DirectoryIsEmpty());
+  linked_with("8 " + time);
   EXPECT_EQ(With(run).code, 0);
 }
 

@@ -1,6 +1,7 @@
 #include "tools/release/release.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,7 +56,15 @@ std::optional<EngineRelease> ReleaseIn(const fs::path& directory) {
                        .from = word("from"),
                        .recipe = word("recipe"),
                        .program = program,
-                       .library = word("library")};
+                       .library = word("library"),
+                       .made = word("made")};
+}
+
+// Returns what EngineRelease::made says of the library as it is now; empty when there is none.
+std::string MadeOf(const std::string& library) {
+  struct stat is;
+  if (::stat(library.c_str(), &is) != 0) return "";
+  return fmt::format("{} {}", is.st_size, is.st_mtime);
 }
 
 fs::path ReleasesDirectory() {
@@ -173,7 +182,11 @@ void CheckLinkedLibrary(const EngineRelease& release) {
   std::error_code no_library, no_program;
   const fs::file_time_type made = fs::last_write_time(release.library, no_library);
   const fs::file_time_type linked = fs::last_write_time(release.program, no_program);
-  if (no_library || no_program || made <= linked) return;
+  if (no_library || no_program) return;
+  // A library that is older than the program may be another one than that which was linked.
+  const std::string now = MadeOf(release.library);
+  const bool replaced = !release.made.empty() && !now.empty() && now != release.made;
+  if (made <= linked && !replaced) return;
   throw Error(
       Error::kUsage,
       fmt::format("the program of {}@{} was linked before {} was made anew; run `{}` again, which "

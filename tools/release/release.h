@@ -34,6 +34,7 @@ struct EngineRelease {
   std::string recipe;   // how its library was built
   std::string program;  // path of the testbed that runs it
   std::string library;  // path of the library that it was linked with; empty when not known
+  std::string made;     // bytes of that library, and the second of its last change; or empty
 
   // Returns "release" of a run's engine (docs/results.md).
   nlohmann::json ToJson() const;
@@ -61,8 +62,8 @@ std::optional<EngineRelease> OwnRelease();
 // the command that builds it, or the releases that there are.
 EngineRelease FindRelease(const std::string& engine, const std::string& release);
 
-// Throws Error (kUsage) when the release's library was made anew after its program was linked: the
-// program has the library of before.
+// Throws Error (kUsage) when the release's library was made anew or replaced after its program was
+// linked: the program has the library of before.
 void CheckLinkedLibrary(const EngineRelease& release);
 
 // Returns the sentence about the program of a release that was linked for another build of testbed.

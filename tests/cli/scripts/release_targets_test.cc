@@ -97,6 +97,16 @@ TEST_F(ReleaseTargetsTest, ALibraryWithoutHeadersLeavesItsReleaseOut) {
   EXPECT_TRUE(HasTarget()) << said_;
 }
 
+// As when a link leads to another installation from now on. Ninja compares times alone.
+TEST_F(ReleaseTargetsTest, AnOlderLibraryInThePlaceOfANewerOneIsLinkedAnew) {
+  ASSERT_NO_FATAL_FAILURE(Build());
+  EXPECT_TRUE(Shell("touch -d @1000000000 oak/lib/liboak.a && cmake build && ninja -C build -n\n"))
+      << said_;
+  EXPECT_THAT(said_, testing::HasSubstr("testbed_release_oak-1_engine.dir/oak.cc.o"));
+  EXPECT_THAT(Read(directory_ / "build/releases/oak-1/release.json"),
+              testing::HasSubstr("\"made\": \"8 1000000000\""));
+}
+
 // The adapters look at the release that an installation has. WiredTiger 12 would run `--io direct`
 // buffered.
 TEST_F(ReleaseTargetsTest, AnInstallationThatTheAdapterIsNotForDoesNotCompile) {
