@@ -174,14 +174,15 @@ class BenchmarkRun {
 
   // Opens a new database with the options, or those that the engine has by default and a cache of
   // 256 MiB, lets `load` fill it in a transaction on the first thread, and brings it to rest. Call
-  // it once, before anything below. Throws Error; TESTBED_BENCHMARK reports it as the benchmark's
-  // error.
+  // it once, before anything below; `load` may call table() and engine(). Throws Error, and so do
+  // calls in another order; TESTBED_BENCHMARK reports it as the benchmark's error.
   void Open(const std::function<void(Session&)>& load = nullptr) {
     EngineOptions options = DefaultEngineOptions(FindEngine(engine_name()));
     options.cache_bytes = 256 << 20;
     Open(options, load);
   }
   void Open(const EngineOptions& options, const std::function<void(Session&)>& load = nullptr) {
+    if (session_ != nullptr) throw Error(Error::kUsage, "a benchmark's function calls Open once");
     place_.Enter(state_.thread_index() == 0, [&](BenchmarkPlace* place) {
       place->Open(options);
       if (load == nullptr) return;
@@ -192,16 +193,26 @@ class BenchmarkRun {
       if (transaction) loader->Commit();
       place->engine->Settle();
     });
-    session_ = engine().NewSession();
+    session_ = place_.engine->NewSession();
   }
-  Engine& engine() { return *place_.engine; }
+  Engine& engine() {
+    CheckOpen(place_.engine != nullptr);
+    return *place_.engine;
+  }
   TableId table() const { return place_.table; }
-  Session& session() { return *session_; }  // this thread's session
+  // Returns this thread's session.
+  Session& session() {
+    CheckOpen(session_ != nullptr);
+    return *session_;
+  }
 
   // Calls the operation for each iteration of the benchmark, and charges what it reads and writes
-  // to the benchmark's name. Each operation includes the cost of an IoScope, some nanoseconds.
+  // to the benchmark's name. Each operation includes the cost of an IoScope, some nanoseconds. Call
+  // it once, as the counters are those of all iterations of a call.
   template <class Operation>
   void Measure(Operation operation) {
+    CheckOpen(session_ != nullptr);
+    if (measured_) throw Error(Error::kUsage, "a benchmark's function calls Measure once");
     const OpKind op = place_.op();
     for ([[maybe_unused]] auto _ : state_) {
       const IoScope scope(op);
@@ -212,6 +223,10 @@ class BenchmarkRun {
   }
 
  private:
+  static void CheckOpen(bool open) {
+    if (open) return;
+    throw Error(Error::kUsage, "a benchmark's function calls Open before what it measures");
+  }
   void End() {
     session_.reset();
     if (!place_.Leave(state_.thread_index() == 0, state_.threads())) return;

@@ -117,6 +117,39 @@ void OpenOnOthers(BenchmarkRun& run) {
   if (run.state().thread_index() > 0) run.Open();
 }
 
+// Each was a crash or wrong figures: a session that outlived its engine, or twice the iterations.
+TEST_F(OwnBenchmarkTest, CallsInAnotherOrderAreErrors) {
+  struct Wrong {
+    const char* name;
+    void (*function)(BenchmarkRun&);
+    const char* sentence;
+  };
+  const Wrong all[] = {
+      {"MeasuresFirst", [](BenchmarkRun& run) { run.Measure([] {}); }, "calls Open before"},
+      {"UsesASessionFirst",
+       [](BenchmarkRun& run) { run.session().Put(run.table(), "ada", "1815"); },
+       "calls Open before"},
+      {"OpensTwice",
+       [](BenchmarkRun& run) {
+         run.Open();
+         run.Open();
+       },
+       "calls Open once"},
+      {"MeasuresTwice",
+       [](BenchmarkRun& run) {
+         run.Open();
+         run.Measure([] {});
+         run.Measure([] {});
+       },
+       "calls Measure once"}};
+  for (const Wrong& wrong : all) {
+    RegisterBenchmarkOn("btree", wrong.name, wrong.function)->Iterations(1);
+    const std::string report = Run(wrong.name);
+    EXPECT_TRUE(Has(report, wrong.sentence)) << wrong.name << ": " << report;
+    EXPECT_TRUE(IsEmpty()) << wrong.name;
+  }
+}
+
 TEST_F(OwnBenchmarkTest, AFunctionThatReturnsBeforeItMeasuresIsAnError) {
   RegisterBenchmarkOn("btree", "FirstDoesNotOpen", OpenOnOthers)->Threads(3)->Iterations(1);
   const std::string report = Run("FirstDoesNotOpen");
