@@ -24,9 +24,10 @@
 // for what a file system cannot start without waiting), and a thread of the program that has not
 // called the ledger yet, by an IoScope for example.
 //
-// Public here: Ledger, IoScope, IoTask, CallMark, LedgerCounts, OpKind, DefineOp, FileKind, File,
-// FileOptions, KernelAccount, BlockDevice and Error, with their public members as their headers
-// describe them. All of them are in namespace testbed.
+// Public here: Ledger, AccountDepth, IoScope, IoTask, CallMark, LedgerCounts, FileCounts,
+// BlockCounts, OpKind, Ground, DefineOp, OpName, FileKind, File, FileOptions, KernelAccount,
+// BlockDevice and Error, with their public members as their headers describe them. All of them are
+// in namespace testbed.
 #ifndef TESTBED_ACCOUNT_H_
 #define TESTBED_ACCOUNT_H_
 

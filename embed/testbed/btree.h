@@ -11,10 +11,12 @@
 //   std::string_view value;
 //   if (session->Get(table, "ada", &value)) Use(value);
 //
-// Public here: OpenBtree, CompactBtree, EngineOptions, Engine, Session, Cursor, ReadQueue,
-// EngineCounters and Error, with their public members as engines/engine.h and device/error.h
-// describe them. All of them are in namespace testbed. docs/embedding.md says what the engine
-// promises to a program that embeds it.
+// Public here: OpenBtree, CompactBtree, BtreeEngineInfo, EngineInfo, Capabilities, EngineOptions,
+// Durability, IoMode, Advice, Engine, Session, Cursor, ReadQueue, TableId, FoundRow, TakeRow,
+// EngineCounters, DiskSize, InspectOptions, Inspection, Error and LostAnswer, with their public
+// members as engines/engine.h, engines/registry.h, engines/inspect.h, engines/disk_size.h,
+// device/file/file.h and device/error.h describe them. All of them are in namespace testbed.
+// docs/embedding.md says what the engine promises to a program that embeds it.
 #ifndef TESTBED_BTREE_H_
 #define TESTBED_BTREE_H_
 
