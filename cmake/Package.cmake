@@ -25,6 +25,7 @@ add_custom_target(testbed_development DEPENDS testbed_c testbed_engines testbed_
 # The shared library joins no export: C programs find it by pkg-config, Python by its name.
 if(TARGET testbed_shared)
   install(TARGETS testbed_shared COMPONENT development LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development)
+  install(FILES ${PROJECT_SOURCE_DIR}/python/testbed_engine.py DESTINATION ${CMAKE_INSTALL_DATADIR}/testbed/python COMPONENT development)
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/embed/testbed/

@@ -147,5 +147,12 @@ if [[ -f $PKG_CONFIG_PATH/testbed-engine.pc ]]; then
   "${CC:-gcc}" "$source_dir/examples/key_value_store.c" -o c_by_pkg_config $(pkg-config --cflags --libs testbed-engine)
   shared=$(dirname -- "$(find "$prefix" -name libtestbed_engine.so)")
   grep -qx 'ada: 1815' <<<"$(LD_LIBRARY_PATH=$shared ./c_by_pkg_config btree "$work/shared")" || die "the C program with the shared library fails"
+  PYTHONPATH=$prefix/share/testbed/python TESTBED_ENGINE_LIBRARY=$shared/libtestbed_engine.so python3 - "$work/shared" >python.out 2>&1 <<'END' ||
+import sys
+import testbed_engine
+with testbed_engine.open("btree", sys.argv[1], create=False) as engine, engine.session() as session:
+    assert session.get(engine.table("people"), b"ada") == b"1815"
+END
+    die "the Python module of the installation fails: $(cat python.out)"
 fi
 echo "embedding: ok"
