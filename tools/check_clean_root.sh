@@ -7,9 +7,9 @@
 #   tools/test.sh              all tests
 #
 # and prints how long each took. Exit code 0 when all of it worked and was fast enough. With --packages it also
-# makes the Debian packages there and installs them in a second bare Debian; and makes the container: by podman or
-# docker where one of them works, and else by the steps of the Containerfile in a third bare Debian. The command
-# that each of them installs must run btree and rocksdb.
+# makes the Debian packages there, installs them in a second bare Debian and builds a program on libtestbed-dev;
+# and makes the container: by podman or docker where one of them works, and else by the steps of the Containerfile
+# in a third bare Debian. The command that each of them installs must run btree and rocksdb.
 #
 #   sudo tools/check_clean_root.sh                       Debian 12
 #   sudo tools/check_clean_root.sh trixie                Debian 13
@@ -152,7 +152,13 @@ check_packages() {
   timed 0 deb-lists inside apt-get -q update || return 0
   timed 0 deb-install inside "${install[@]}" "$(package_file testbed)" || return 0
   check_command deb inside testbed
-  timed 0 deb-develop inside "${install[@]}" "$(package_file libtestbed-dev)" || true
+  timed 0 deb-develop inside "${install[@]}" "$(package_file libtestbed-dev)" || return 0
+  # A program is built on it with what the package depends on, and a compiler.
+  timed 0 deb-compiler inside "${install[@]}" g++ pkg-config || return 0
+  put_source "$root/root/source"
+  # shellcheck disable=SC2016
+  timed 0 deb-program inside /bin/sh -c 'g++ -std=c++20 source/examples/key_value_store.cc -o store $(pkg-config --cflags --libs testbed-btree) &&
+    ./store rows put ada 1815 && [ "$(./store rows get ada)" = 1815 ]' || true
 }
 
 # package_file NAME: prints the file of a package in the root. apt-get takes a name with a slash for a file.

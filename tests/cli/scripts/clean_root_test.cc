@@ -99,6 +99,7 @@ TEST_F(CleanRootTest, PackagesAreMadeInOneRootAndInstalledInAnother) {
   EXPECT_THAT(calls_, AllOf(HasSubstr(kInPackage + std::string("apt-get -q update\n")),
                             HasSubstr("--no-install-recommends ./testbed_0.1.0_amd64.deb\n"),
                             HasSubstr("--no-install-recommends ./libtestbed-dev_0.1.0_amd64.deb\n"),
+                            HasSubstr(kInPackage + std::string("/bin/sh -c g++ -std=c++20 source/")),
                             HasSubstr(kInPackage + std::string("testbed --version\n")),
                             HasSubstr(kInPackage + std::string("testbed --engine btree ")),
                             HasSubstr(kInPackage + std::string("testbed --engine rocksdb "))));
