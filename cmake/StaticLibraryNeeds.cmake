@@ -8,6 +8,10 @@
 #   <needs>     variable that gets the full paths of the libraries
 #   <missing>   variable that gets the names and Debian packages of those that are not installed
 
+# static_library_defines(<library> <symbol> <defines>)
+#
+# Sets the variable <defines> to whether the archive defines the symbol; true, when the archive cannot be read.
+
 # Part of the name of an undefined symbol; the library that has it; the Debian package of that
 # library.
 set(_static_library_table
@@ -54,4 +58,15 @@ function(static_library_needs library needs missing)
   endif()
   set(${needs} "${found}" PARENT_SCOPE)
   set(${missing} "${absent}" PARENT_SCOPE)
+endfunction()
+
+function(static_library_defines library symbol defines)
+  execute_process(COMMAND "${CMAKE_NM}" --defined-only "${library}"
+                  OUTPUT_VARIABLE symbols RESULT_VARIABLE failed ERROR_QUIET)
+  string(FIND "${symbols}" "${symbol}" at)
+  if(failed OR at GREATER_EQUAL 0)
+    set(${defines} TRUE PARENT_SCOPE)
+  else()
+    set(${defines} FALSE PARENT_SCOPE)
+  endif()
 endfunction()

@@ -25,6 +25,8 @@ add_library(needy STATIC needy.cc)
 add_library(testbed_device INTERFACE)
 add_library(testbed_tools INTERFACE)
 add_library(testbed_engine_oak OBJECT oak.cc)
+add_library(testbed_engine_rocksdb OBJECT EXCLUDE_FROM_ALL oak.cc)
+add_library(typed STATIC EXCLUDE_FROM_ALL typed.cc)
 include(Releases)
 )";
 constexpr char kOfRelease1[] =
@@ -38,6 +40,9 @@ class ReleaseTargetsTest : public CommandTest {
     MakeFile("tools/main.cc", "int main() {}\n");
     MakeFile("oak.cc", "int Oak() { return 1; }\n");
     MakeFile("needy.cc", "extern \"C\" int snappy_compress();\nint x = snappy_compress();\n");
+    MakeFile("typed.cc",
+             "namespace rocksdb {\nstruct FileSystem {\n  virtual void Open();\n};\n"
+             "void FileSystem::Open() {}\n}\n");
     MakeFile("oak/lib/liboak.a", "!<arch>\n");
     MakeFile("oak/include/oak.h", "int Oak();\n");
     MakeFile("build/releases/oak-1.cmake", kOfRelease1);
@@ -95,6 +100,25 @@ TEST_F(ReleaseTargetsTest, ALibraryWithoutHeadersLeavesItsReleaseOut) {
   MakeFile("oak/include/oak/oak.h", "int Oak();\n");  // as RocksDB's lie
   ASSERT_TRUE(Shell(configure)) << said_;
   EXPECT_TRUE(HasTarget()) << said_;
+}
+
+// RocksDB's own builds leave the types out unless they are asked for. The linker would say so in
+// its own words.
+TEST_F(ReleaseTargetsTest, ARocksdbWithoutRunTimeTypesLeavesItsReleaseOut) {
+  MakeFile("r/lib/librocksdb.a", "!<arch>\n");
+  MakeFile("r/include/rocksdb/db.h", "");
+  MakeFile("build/releases/rocksdb-1.cmake",
+           "testbed_release(rocksdb \"/opt/r\" FOLDER rocksdb-1 PREFIX "
+           "\"${CMAKE_SOURCE_DIR}/r\" FROM \"\")");
+  const std::string modules = fs::path(SourceDir()) / "cmake";
+  const std::string configure = "cmake -G Ninja -DMODULES=" + modules + " -S . -B build\n";
+  ASSERT_TRUE(Shell(configure)) << said_;
+  EXPECT_THAT(said_, testing::HasSubstr("rocksdb@/opt/r is left out: "));
+  EXPECT_THAT(said_, testing::HasSubstr("; build it with USE_RTTI=1"));
+  EXPECT_FALSE(Shell("ninja -C build -t query testbed_release_rocksdb-1\n")) << said_;
+  ASSERT_TRUE(Shell("ninja -C build typed && cp build/libtyped.a r/lib/librocksdb.a\n")) << said_;
+  ASSERT_TRUE(Shell(configure)) << said_;
+  EXPECT_TRUE(Shell("ninja -C build -t query testbed_release_rocksdb-1\n")) << said_;
 }
 
 // As when a link leads to another installation from now on. Ninja compares times alone.
