@@ -112,10 +112,14 @@ DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() 
   }
   const int code = errno;
   if (code != EWOULDBLOCK) throw Error::Io("lock", dir, code);
+  // A database may be open in a program that embeds its engine, and a directory of testbed's own is
+  // locked by a testbed.
+  const std::string other = option == "the database in" ? "process" : "testbed";
   throw Error(Error::kUsage,
               option + " " + dir +
-                  (TheLocked().Has(fd_) ? " is in use by this process already; close it first"
-                                        : " is used by another testbed now; wait for its end") +
+                  (TheLocked().Has(fd_)
+                       ? " is in use by this process already; close it first"
+                       : " is used by another " + other + " now; wait for its end") +
                   " or choose another directory");
 }
 

@@ -317,7 +317,7 @@ TEST_F(InspectCommandTest, ADatabaseOfAnotherEngineInUseOrUnfinishedIsOneSentenc
     close(outer);
     const int lock = open((directory_ / "d/db").c_str(), O_RDONLY | O_CLOEXEC);
     ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
-    ExpectRefused(Run(command + " d"), "is used by another testbed now");
+    ExpectRefused(Run(command + " d"), "is used by another process now");
     close(lock);
     ExpectRefused(Run(command + " d --json nosuch/x.json"), "--json");
     EXPECT_EQ(Run(command + " d").code, 0);

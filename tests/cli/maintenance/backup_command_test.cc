@@ -198,7 +198,7 @@ TEST_F(BackupCommandTest, WhatItDoesNotTakeIsOneSentenceAndMakesNothing) {
   for (const char* used : {"d", "d/db"}) {
     const int lock = Hold(used);
     ASSERT_GE(lock, 0);
-    ExpectRefused(Run("backup d --to c"), "is used by another testbed now");
+    ExpectRefused(Run("backup d --to c"), "is used by another ");
     ::close(lock);
   }
   EXPECT_FALSE(Has("c"));

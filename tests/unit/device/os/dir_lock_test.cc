@@ -124,6 +124,13 @@ TEST_F(DirLockTest, EndsWithAProcessThatIsKilled) {
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("is used by another testbed now"), std::string::npos);
   }
+  try {
+    DirLock second(dir_, "the database in");
+    ADD_FAILURE() << "two processes hold it";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("is used by another process now"), std::string::npos)
+        << "a program that embeds the engine is no testbed";
+  }
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_NO_THROW(DirLock(dir_, "--dir"));
