@@ -1,5 +1,5 @@
 // Tests that what shipped findings say of databases that are cached, or larger than memory, is
-// judged where they are.
+// judged where they are, and that releases are compared in all that is measured of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -93,6 +93,21 @@ TEST(ShippedSettingsTest, RoundsOfConcurrentInsertsAreJudgedWhereTheRowsFitOrNot
   };
   EXPECT_EQ(ExpectSettings(e, "small", "data_1", is_by_size), 15u);
   EXPECT_EQ(ExpectSettings(e, "full", "data_1", is_by_size), 34u);
+}
+
+// A release may do the same work as fast with more processor time, or with more reads.
+TEST(ShippedSettingsTest, EachStepOfTheReleasesIsShownInAllMetrics) {
+  const Experiment e = LoadExperiment("versions");
+  for (const std::string engine : {"RocksDB", "WiredTiger"}) {
+    std::set<std::string> shown;
+    for (const TableSpec& table : e.tables) {
+      if (!table.title.starts_with(engine) || table.relative_label != kPrevious) continue;
+      shown.insert(table.metrics.begin(), table.metrics.end());
+    }
+    for (const ExperimentMetric& metric : e.metrics) {
+      EXPECT_TRUE(shown.contains(metric.name)) << engine << ": " << metric.name;
+    }
+  }
 }
 
 }  // namespace
