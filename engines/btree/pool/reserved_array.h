@@ -6,6 +6,7 @@
 #define TESTBED_ENGINES_BTREE_POOL_RESERVED_ARRAY_H_
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -65,7 +66,10 @@ class ReservedArray {
   // Gives the memory of all whole kernel pages in [from, from + n) back; their elements become
   // zero.
   void Release(size_t from, size_t n) {
-    ::madvise(static_cast<void*>(at_ + from), n * sizeof(T), MADV_DONTNEED);
+    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = (reinterpret_cast<uintptr_t>(at_ + from) + page - 1) / page * page;
+    const auto end = reinterpret_cast<uintptr_t>(at_ + from + n) / page * page;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "engines/btree/pool/reserved_array.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -10,6 +11,8 @@
 
 namespace testbed::btree {
 namespace {
+
+size_t KernelPage() { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
 
 TEST(ReservedArrayTest, SaysWhatMayBoundTheAddressSpace) {
   try {
@@ -30,8 +33,20 @@ TEST(ReservedArrayTest, GivesZerosAndKeepsWhatIsWritten) {
   EXPECT_EQ(array[(size_t{1} << 30) - 1], 0);
   array[7] = 1;
   EXPECT_EQ(array[7], 1);
-  array.Release(0, 4096);
+  array.Release(0, KernelPage());
   EXPECT_EQ(array[7], 0);
+}
+
+TEST(ReservedArrayTest, ReleasesOnlyWholeKernelPages) {
+  const size_t page = KernelPage();
+  ReservedArray<char> array(3 * page);
+  array[page - 1] = array[page] = array[2 * page] = 1;
+  array.Release(0, 1);
+  EXPECT_EQ(array[page - 1], 1);
+  array.Release(1, 2 * page);
+  EXPECT_EQ(array[page - 1], 1);
+  EXPECT_EQ(array[page], 0);
+  EXPECT_EQ(array[2 * page], 1);
 }
 
 }  // namespace
