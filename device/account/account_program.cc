@@ -51,7 +51,7 @@ class Writer {
   std::vector<bpf_insn> Write();
 
  private:
-  // The parts of the stack, as offsets from its end. Each part is aligned to 8 bytes.
+  // These are the parts of the stack, as offsets from its end. Each part is aligned to 8 bytes.
   static constexpr int kKey = -32, kKeySize = 32;  // for keys of maps and results of helpers
   static constexpr int kZeros = -80;               // for a BlockCounts of zeros
   static constexpr int kBio = -240, kBioSize = 160;

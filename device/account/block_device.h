@@ -82,13 +82,13 @@ class BlockDevice {
   // Returns whether the files of the file system have the volume's device number (st_dev). Those of
   // btrfs have one of their own, so that the kernel account cannot assign requests to them.
   bool files_have_its_number() const { return files_have_its_number_; }
-  // The names of the disks that hold the file system. There is more than one only under a btrfs
-  // over several devices, md and device mapper (LVM). Statistics and requests are counted on
+  // Returns the names of the disks that hold the file system. There is more than one only under a
+  // btrfs over several devices, md and device mapper (LVM). Statistics and requests are counted on
   // name() alone.
   const std::vector<std::string>& disks() const { return disks_; }
-  // The names of the devices to which the file system itself sends requests. There is more than one
-  // only under a btrfs over several devices: md and device mapper are one device, whatever lies
-  // below them.
+  // Returns the names of the devices to which the file system itself sends requests. There is more
+  // than one only under a btrfs over several devices: md and device mapper are one device, whatever
+  // lies below them.
   const std::vector<std::string>& devices() const { return devices_; }
 
   // Returns the disk's statistics since boot. Throws Error (kIo, kRun) when the device is gone.

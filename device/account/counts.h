@@ -1,6 +1,6 @@
-// The ledger's counts as values (device/account/ledger.h): calls and bytes at the file level,
-// requests and bytes at the block level, by operation and by kind of file, and what went over the
-// wire.
+// This header has the ledger's counts as values (device/account/ledger.h): calls and bytes at the
+// file level, requests and bytes at the block level, by operation and by kind of file, and what
+// went over the wire.
 #ifndef TESTBED_DEVICE_ACCOUNT_COUNTS_H_
 #define TESTBED_DEVICE_ACCOUNT_COUNTS_H_
 
@@ -36,10 +36,10 @@ struct FileCounts {
   FileCounts& operator-=(const FileCounts& o);
 };
 
-// Requests and bytes at the block layer. A flush is an empty write and is counted in `writes` too,
-// as in the device's statistics. `readahead` counts the reads that the kernel's readahead issued,
-// plain buffered reads included unless read_ahead_kb is 0. Numbers of requests are below 0, as
-// int64_t, where a thread joined more waiting requests than it made
+// BlockCounts are the requests and bytes at the block layer. A flush is an empty write and is
+// counted in `writes` too, as in the device's statistics. `readahead` counts the reads that the
+// kernel's readahead issued, plain buffered reads included unless read_ahead_kb is 0. Numbers of
+// requests are below 0, as int64_t, where a thread joined more waiting requests than it made
 // (device/account/kernel_account.h).
 struct BlockCounts {
   uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, flushes = 0, readahead = 0;

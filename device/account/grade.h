@@ -73,7 +73,8 @@ struct Grade {
 
 // Returns the grade that the settings promise. With a `closure` it returns the grade of the phase:
 // at best B when a sum of the closure is not zero or the device was not at rest at both ends of the
-// phase. When nothing was counted in the kernel, only `at_rest` of the closure is looked at.
+// phase. When nothing was counted in the kernel, only `at_rest` of the closure is looked at, and
+// only on a device of the run's own whose statistics were read.
 Grade DecideGrade(const InForce& in_force, const Closure* closure = nullptr);
 
 // Makes `*worst` the worse of the two grades, with the reasons of that grade. Of two equal grades

@@ -1,6 +1,7 @@
-// Finds where the journal of a file system lies on its device, so that the kernel account can tell
-// requests to the journal from other metadata (KernelAccount::RegisterJournal), whether a file
-// system has parts on other devices, and whether its metadata can be told from files.
+// These functions find where the journal of a file system lies on its device, so that the kernel
+// account can tell requests to the journal from other metadata (KernelAccount::RegisterJournal).
+// They also find whether a file system has parts on other devices, and whether its metadata can be
+// told from files.
 //
 //   for (const SectorRange& range : JournalUnder(directory)) {
 //     account->RegisterJournal(range.first, range.sectors);

@@ -124,7 +124,7 @@ class BpfAccount : public KernelAccount {
                    const AccountEvent& event, std::string* why);
   // Returns a slot that now belongs to this process, or nothing when all are in use.
   std::optional<uint32_t> ClaimSlot();
-  // Takes out of the map the threads of a killed process, which did not detach them from its slot.
+  // Removes from tids_ the threads of the slot, whose process was killed before it detached them.
   void ForgetThreadsOf(uint32_t slot);
   void AddForeign(LedgerCounts* counts) const;
   JournalSectors Journal() const;
@@ -338,8 +338,8 @@ void BpfAccount::ForgetFile(uint64_t dev, uint64_t inode) {
   bpf_map_delete_elem(files_.get(), &key);
 }
 
-// Looks at the classes in which the name decides whose the request is (AddForeign). In the others
-// the file or the sector has decided that.
+// LacksNames looks only at the classes whose requests AddForeign assigns to the run or to another
+// program by the thread's name. The file or the sector has assigned the requests of other classes.
 bool BpfAccount::LacksNames() const {
   for (const uint32_t kind :
        {static_cast<uint32_t>(FileKind::kOtherFile), kUnclassedFlush, kUnclassedIo}) {

@@ -171,7 +171,7 @@ class Ledger {
   void Release(ThreadLedger* thread);
   void ForgetUnused(uint64_t dev, uint64_t inode, uint64_t opening) REQUIRES(mutex_);
 
-  // A file that the kernel level knows.
+  // A KnownFile is a file that the kernel level knows.
   struct KnownFile {
     FileKind kind = FileKind::kOtherFile;
     uint32_t opens = 0;    // how often device/file has it open
