@@ -28,7 +28,7 @@ uint64_t DropAll(File* file) {
   return left;
 }
 
-// Where the call is not available, no pages are lost: the next sync writes them.
+// Does nothing where the call is not available: the next sync writes the pages.
 void SyncRange(const File& file, uint64_t offset, uint64_t n, unsigned flags) {
   const int done =
       ::sync_file_range(file.fd(), static_cast<off_t>(offset), static_cast<off_t>(n), flags);

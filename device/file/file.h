@@ -18,9 +18,9 @@
 // file ends before the bytes asked for.
 //
 // Thread-safe, with three exceptions. Truncate must not run while a view of the part that it cuts
-// off is in use. In direct mode two threads must not write parts of one block at once, and no other
-// thread may make the file longer while a write does whose end is not aligned: such a write pads
-// its last block, and then cuts the padding off.
+// off is in use. In direct mode two threads must not write parts of one block at once. In direct
+// mode, too, a write whose end is not aligned may pad the file's last block and then cut the
+// padding off, so no other thread may make the file longer meanwhile.
 #ifndef TESTBED_DEVICE_FILE_FILE_H_
 #define TESTBED_DEVICE_FILE_FILE_H_
 
@@ -183,8 +183,8 @@ class File {
 // Makes the creation, renaming and removal of entries in a directory durable. Throws Error (kIo)
 // when it cannot.
 void SyncDirectory(const std::string& directory);
-// Returns the MADV_ constant for an advice; kWillNeed is MADV_NORMAL, as each range is announced
-// apart.
+// Returns the MADV_ constant with which a whole mapping is advised. For kWillNeed it is
+// MADV_NORMAL, as each range is announced by a call of its own.
 int MadviseValue(Advice advice);
 
 }  // namespace testbed

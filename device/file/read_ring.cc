@@ -17,8 +17,8 @@ namespace {
 // One thread submits and takes reads, so the kernel need not interrupt it when a read ends.
 constexpr unsigned kOneThread = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
 
-// Returns whether the kernel knows the operation of a read, which came with Linux 5.6, as the
-// question did. An older kernel has rings, and ends each read with EINVAL.
+// Returns whether the kernel has IORING_OP_READ. Linux 5.6 brought both this operation and the
+// probe that tells of it. An older kernel has rings, and ends each read with EINVAL.
 bool KnowsReads(io_uring* ring) {
   io_uring_probe* const probe = ::io_uring_get_probe_ring(ring);
   if (probe == nullptr) return false;

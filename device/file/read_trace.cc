@@ -14,9 +14,9 @@ std::unique_ptr<ReadTrace::Read[]> slots;
 size_t slot_count = 0;
 std::atomic<uint64_t> next_slot{0};
 std::atomic<uint32_t> next_file{0};
-// The threads that may use the slots. Each of them enters before it looks once more whether the
-// recording is on, and Stop ends the recording before it looks at their number. So either the
-// thread sees the end, or Stop sees the thread.
+// threads_in_record is the number of threads that may use the slots. A thread adds itself before it
+// looks once more whether the recording is on, and Stop ends the recording before it looks at the
+// number. So either the thread sees the end, or Stop sees the thread.
 std::atomic<uint32_t> threads_in_record{0};
 
 }  // namespace

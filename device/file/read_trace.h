@@ -7,7 +7,7 @@
 //
 // While no recording is on, a read costs one branch more. Note() and NewFile() are thread-safe.
 // There is one recording at a time, which one thread starts and stops. Other threads may read data
-// files meanwhile: those of an engine go on behind a phase.
+// files meanwhile, as an engine's own threads do after the end of a phase.
 #ifndef TESTBED_DEVICE_FILE_READ_TRACE_H_
 #define TESTBED_DEVICE_FILE_READ_TRACE_H_
 
@@ -27,8 +27,8 @@ class ReadTrace {
     uint32_t file : 31;   // number of the File object (NewFile)
     uint32_t mapped : 1;  // 1 if the bytes were touched through a mapping
   };
-  // A Recording has the memory in which the reads were recorded: a copy beside it would take the
-  // memory of the run twice.
+  // A Recording owns the memory in which the reads were recorded, as a copy of them would take that
+  // much memory once more.
   struct Recording {
     std::unique_ptr<Read[]> slots;  // the first `count` of them have a read
     size_t count = 0;
