@@ -1,4 +1,4 @@
-// Group commit takes records from the threads that append them to the device (device/log/log.h).
+// Group commit brings the records that threads append to the device (device/log/log.h).
 //
 // Append copies a record into a group in memory. A thread that needs its record on the device
 // becomes the leader, unless another thread leads. The leader seals the open group, writes all

@@ -6,10 +6,11 @@
 //   log->TruncateBefore(copy.end() - 1);  // so the log need not keep what was copied
 //   copy.Finish(least);                   // at least up to the LSN `least`; the copy is durable
 //
-// The caller keeps the log from being truncated at or after end(), and before the first Advance at
-// or after `from`: the copy begins with the segment that holds the position before `from`, as a
-// reader of the log does. Methods throw Error: kIo when the system refuses, kCorruption when the
-// bytes that were read are no log up to its end. An unfinished copy is of no use.
+// The caller keeps the log from being truncated at or after `from` until the first Advance, and at
+// or after end() from then on: the copy begins with the segment that holds the position before
+// `from`, as a reader of the log does. Methods throw Error: kIo when the system refuses,
+// kCorruption when the bytes that were read are no log up to end(). An unfinished copy is of no
+// use.
 //
 // Not thread-safe; the log is.
 #ifndef TESTBED_DEVICE_LOG_LOG_COPY_H_

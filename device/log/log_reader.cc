@@ -224,7 +224,7 @@ void LogReader::ThrowIfDamaged() {
 
 // Looks for frames of this log at every byte of the segment from `begin` on, and returns whether it
 // found any. Throws Error (kCorruption) for a frame which states that the log was durable beyond
-// its end.
+// tail_.lsn, the end that was found.
 bool LogReader::ScanSegment(size_t segment, Lsn begin) {
   const SegmentHeader& s = segments_[segment].header;
   Source& source = Open(segment);
