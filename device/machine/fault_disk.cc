@@ -253,7 +253,7 @@ fuse_lowlevel_ops Operations() {
   const auto nothing = [](fuse_req_t request, fuse_ino_t, fuse_file_info*) {
     fuse_reply_err(request, 0);
   };
-  ops.flush = nothing;  // called when the file is closed, which flushes no cache
+  ops.flush = nothing;  // FUSE calls this at each close(2), which flushes no disk's cache
   ops.release = nothing;
   ops.fallocate = [](fuse_req_t request, fuse_ino_t, int, off_t, off_t, fuse_file_info*) {
     fuse_reply_err(request, EOPNOTSUPP);
@@ -273,8 +273,8 @@ void CloseOthers(const std::array<int, 3>& kept) {
 }
 
 // Leaves the parent's mount namespace. The last process of a mount namespace unmounts what is
-// mounted there. It must not be the process that serves a mounted file system. Returns whether the
-// kernel permits the change.
+// mounted there, so the process that serves such a file system must not be the last one. Returns
+// whether the kernel permits the change.
 bool LeaveMounts() {
   // The new namespace has copies of the mounts. An unmount of a copy that is not private would
   // unmount the original, too.

@@ -34,7 +34,7 @@ namespace {
 constexpr char kMark[] = ".testbed-scratch-", kImageSuffix[] = ".img";
 constexpr uint64_t kMiB = 1 << 20;
 
-// The shutdown call of ext4 and xfs (their headers are not exported; the number is shared).
+// This is the ioctl by which ext4 and xfs shut down. Their headers are not exported.
 constexpr unsigned long kShutdownCall = _IOR('X', 125, uint32_t);
 constexpr uint32_t kShutdownNoLogFlush = 2;
 

@@ -16,8 +16,8 @@
 namespace testbed {
 namespace {
 
-// Fills memory with bytes that do not compress and are not zeros, so that a backing file system
-// that compresses or skips zeros must give the image blocks.
+// Fills memory with bytes that do not compress and are not zeros, so that even a file system that
+// compresses or skips zeros allocates blocks for the image.
 void FillWithNoise(char* data, size_t n) {
   uint64_t x = 0x9e3779b97f4a7c15;
   for (size_t i = 0; i + 8 <= n; i += 8) {
