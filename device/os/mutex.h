@@ -1,5 +1,6 @@
-// Mutexes that clang checks: std::mutex and its companions with clang's thread-safety annotations,
-// which libstdc++'s types do not have (clang.llvm.org/docs/ThreadSafetyAnalysis.html).
+// This header has mutexes that clang checks: std::mutex and its companions with clang's
+// thread-safety annotations (clang.llvm.org/docs/ThreadSafetyAnalysis.html), which libstdc++'s
+// types do not have.
 //
 //   class Queue {
 //    public:

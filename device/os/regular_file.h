@@ -1,6 +1,6 @@
-// Opens a file of a database, under whose name a user may have put something else. An open(2) of a
-// named pipe waits for the other end, and that of a device may have any effect; this one neither
-// waits nor opens them.
+// OpenRegularFile opens a file of a database, under whose name a user may have put something else.
+// An open(2) of a named pipe waits for the other end, and reads and writes of a device may have any
+// effect. This function does not wait, and closes a pipe or a device at once.
 //
 //   const int fd = OpenRegularFile(path, O_RDWR | O_CREAT);
 //   if (fd < 0) throw Error::Io("open", path, errno);
