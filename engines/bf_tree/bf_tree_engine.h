@@ -29,9 +29,9 @@ namespace bf_tree {
 
 // A checkpoint is a snapshot: Bf-Tree has no other way to keep its inner nodes, and no log that a
 // recovery could use. So the rows that a crash leaves are those of the last checkpoint, and none
-// when the database was opened and written to since. A checkpoint stops all sessions: Bf-Tree can
-// also take snapshots while sessions go on, but then the first write to each leaf, and the first
-// record of the leaf that is cached, would read the leaf and write it back.
+// when the database was opened and written to since. A checkpoint stops all sessions. Bf-Tree can
+// also take snapshots while sessions go on, but a session that then writes to a leaf or caches a
+// record of it for the first time would read the leaf and write it back.
 class BfTreeEngine : public Engine {
  public:
   BfTreeEngine(std::string dir, const Settings& settings);

@@ -1,4 +1,5 @@
-// Rows of a scan, the search for the row before a key, and the bytes of a value in the tree.
+// This header has the rows of a scan, the search for the row before a key, and the bytes of a value
+// in the tree.
 //
 // Bf-Tree scans forward alone. FindBefore finds the row before a key by forward scans: it shortens
 // the key until a scan from there finds rows, and halves the interval when they are too many.
