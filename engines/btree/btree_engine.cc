@@ -119,7 +119,8 @@ class BtreeSession : public Session {
   }
 
  private:
-  // Looks multi_keys_ up, all of them in flight together, or by turns where pages are in the pool.
+  // Looks multi_keys_ up together: the look-ups whose pages are in the pool go on by turns, and the
+  // others have their reads in flight at the same time (BtreeReadQueue::StartAll).
   void GetTogether(TableId table, std::vector<FoundRow>* rows) {
     store_->SessionTable(table);
     const std::vector<std::string_view>& keys = multi_keys_.keys();
