@@ -1,4 +1,4 @@
-// What all pages of the data file have in common: header, checksum and limits.
+// This header has what all pages of the data file have in common: header, checksum and limits.
 //
 // Page n lies at byte n * page_size of the data file. Page 0 is the superblock; it is never a child
 // or a root, so 0 also means "no page". All numbers are little-endian. docs/engines/btree.md

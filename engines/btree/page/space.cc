@@ -66,8 +66,8 @@ SpaceSnapshot Space::Snapshot() const {
   return snapshot;
 }
 
-// Returns the number of pages by which the file grows at once: an eighth of the file, from 256 KiB
-// to 64 MiB, so that it grows rarely.
+// Returns the number of pages by which the file grows at once, so that it grows rarely: an eighth
+// of the pages that were ever given out, from 256 KiB to 64 MiB.
 uint64_t Space::Step() const {
   const uint64_t bytes = static_cast<uint64_t>(touched_) * page_size_ / 8;
   return std::clamp<uint64_t>(bytes, 256 << 10, 64 << 20) / page_size_;

@@ -82,7 +82,7 @@ class Space {
   // Takes back a promise of `pages` pages. The file keeps its length until GiveBack, unless it is
   // twice as long as needed and 64 MiB longer.
   void Unpromise(uint64_t pages);
-  // Shrinks the file when it is much longer than needed.
+  // Cuts pages that were never given out off the end of the file, but leaves room to grow (Step).
   void GiveBack();
 
   // Reserve and ReserveBeside reserve consecutive pages and return the first one. They grow the

@@ -1,5 +1,5 @@
-// Keeps the last pages that were written to the data file, with their LSNs, for the witness pages
-// of the next checkpoint (meta.h).
+// WrittenPages keeps the last pages that were written to the data file, with their LSNs, for the
+// witness pages of the next checkpoint (meta.h).
 //
 //   written.Note(pages);        // the pages of a batch, when all of them are written
 //   written.Synced();           // after a sync of the file
