@@ -239,7 +239,8 @@ class PageFile {
   bool half_written_ GUARDED_BY(mutex_) = false;    // its pages may not be whole in place
   uint64_t unsynced_bytes_ GUARDED_BY(mutex_) = 0;  // bytes of unsynced pages
   WrittenPages written_ GUARDED_BY(mutex_);
-  // Whole copies of pages that are torn in their places. They are read while uses_copies_ is true.
+  // copies_ has whole copies of pages that are torn in their places. The copies are read while
+  // uses_copies_ is true.
   Copies copies_;
   std::atomic<bool> uses_copies_{false};
   std::optional<Error> failed_;

@@ -21,7 +21,7 @@ constexpr size_t TableBytesPerFrame() {
 }
 
 // Returns the number of frames for which to reserve address space: as many as the machine's memory
-// can hold, so that Resize can choose any size.
+// can hold, or `bytes` if that is more, so that Resize can choose any size.
 uint32_t MostFrames(uint64_t bytes, uint32_t page_size) {
   const uint64_t machine = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                            static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

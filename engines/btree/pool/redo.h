@@ -55,7 +55,7 @@ enum class PageAction : uint8_t {
   kSavedImage,
 };
 
-// Flags of a record.
+// These are the flags of a record.
 inline constexpr uint8_t kHasStructure = 1;
 inline constexpr uint8_t kHasOperations = 2;
 inline constexpr uint8_t kMoreParts = 4;
