@@ -1,5 +1,4 @@
 // A StoreClient::Attempt is what a commit holds from its beginning until its rows are in the trees.
-// This header says how that is released.
 #ifndef TESTBED_ENGINES_BTREE_STORE_COMMIT_ATTEMPT_H_
 #define TESTBED_ENGINES_BTREE_STORE_COMMIT_ATTEMPT_H_
 

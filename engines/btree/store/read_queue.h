@@ -88,7 +88,8 @@ class BtreeReadQueue : public ReadQueue {
   std::deque<uint32_t> aside_, long_, again_;
   uint32_t answers_ = 0;            // answers since the thread last looked for reads that ended
   uint32_t answers_since_try_ = 0;  // answers since the look-ups in aside_ were last tried
-  // Answers since the first look-up in long_ began to wait, or since one in long_ was served.
+  // This is the number of answers since the first look-up in long_ began to wait, or since
+  // KeepTurns last ran one of them.
   uint32_t answers_before_long_ = 0;
 };
 

@@ -41,8 +41,9 @@ void CheckAtomic(const File& data, uint32_t page_size) {
                   std::to_string(most) + " bytes: choose doublewrite or full_page_image");
 }
 
-// Checks it with the file at the path. The file of an earlier Create stays when the check fails:
-// RefuseUnlessNew knows by it what that Create has left.
+// Throws the error of CheckAtomic when the device of the file at `path`, which it makes, cannot
+// write a page as a whole. The file of an earlier Create stays then: RefuseUnlessNew knows by it
+// what that Create has left.
 void CheckAtomicDevice(const std::string& path, const StoreOptions& options) {
   const bool is_new = !IsThere(path);
   try {
