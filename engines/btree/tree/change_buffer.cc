@@ -8,8 +8,8 @@ namespace testbed::btree {
 namespace {
 
 constexpr size_t kTableBytes = 4;
-// These are the longest key and value, in bytes, that the buffer takes: buffering a longer row
-// saves little of the read of its leaf.
+// This is the longest row, key and value together, that the buffer takes, in bytes: buffering a
+// longer row saves little of the read of its leaf.
 constexpr size_t kMostRow = 512;
 
 [[noreturn]] void ThrowNoRow(const std::string& what) {

@@ -70,8 +70,9 @@ class TreeCursor {
   uint32_t window_ = 0;  // number of leaves of the last read-ahead
   uint32_t ahead_ = 0;   // number of those leaves that the cursor has not entered yet
   int64_t first_ = 0;    // index of the first entry of the current leaf that the walk has taken
-  // The rows that the next walk takes, and those that this one has still to take from the first
-  // entry of the current leaf on; 0 when the length is not known.
+  // announced_ is the number of rows that the next walk takes. expected_ is the number that this
+  // walk has still to take, from the first entry of the current leaf on. Each is 0 when the length
+  // of its walk is not known.
   uint64_t announced_ = 0, expected_ = 0;
   // waiting_ has the rows of the leaf that stay in the change buffer. If there are any, order_ has
   // the leaf with these rows laid over it: entries of the copy and of waiting_ in the order of

@@ -1,6 +1,6 @@
-// Changes of the tree's shape. Each change first does everything that can fail: it latches all
-// pages that it touches, prepares their new content, and appends its log record. Only then it
-// changes the pages, which cannot fail.
+// This file has the changes of the tree's shape. Each change first does everything that can fail:
+// it latches all pages that it touches, prepares their new content, and appends its log record.
+// Only then it changes the pages, which cannot fail.
 #include <algorithm>
 #include <cstring>
 #include <string>
