@@ -1,10 +1,11 @@
 // TableNames has the names of the engine log's tables, by number. The records of the log have only
 // these numbers, so a wrong or missing name would give the rows to another table.
 //
-//   DIR/tables = "testbed-log-tables 2 LOG CHECKSUM\n", then one line for each name. LOG is the
-//                number of the log that the names belong to (Log::id), CHECKSUM the XXH3-64 of the
-//                names with LOG as seed; both have 16 hexadecimal digits. Table 0, "default", is
-//                not in the file, so that a run on that table writes only log bytes.
+//   DIR/append-log/tables = "testbed-log-tables 2 LOG CHECKSUM\n", then one line for each name
+//
+// LOG is the number of the log that the names belong to (Log::id), CHECKSUM the XXH3-64 of the
+// names with LOG as seed; both have 16 hexadecimal digits. Table 0, "default", is not in the file,
+// so that a run on that table writes only log bytes.
 //
 // The file is replaced as a whole for each new name: a crash leaves the old one or the new one.
 #ifndef TESTBED_ENGINES_LOG_TABLE_NAMES_H_
