@@ -116,7 +116,7 @@ class Store {
   void ResizeCache(uint64_t bytes);
 
   const StoreOptions& options() const { return options_; }
-  // What it points to stays owned by the store.
+  // The objects that these four functions return stay owned by the store.
   const RecoveryReport& recovery() const { return recovery_; }
   Cache* cache() const { return cache_.get(); }
   Log* log() const { return log_.get(); }
