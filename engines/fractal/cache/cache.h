@@ -134,7 +134,7 @@ class Cache {
   // kept in memory.
   void WriteIfPending(const NodeRef& node);
 
-  // The number that the next Create gives. A database keeps it in its header.
+  // Returns the number that the next Create gives its node. A database keeps it in its header.
   BlockId next_block() const { return next_block_.load(); }
   void SetNextBlock(BlockId block) { next_block_.store(block); }
   const WriteCounters& writes() const { return writes_; }

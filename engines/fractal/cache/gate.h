@@ -4,8 +4,9 @@
 // A thread that waits for Close goes before threads that ask for a Pass later. Passes are short,
 // because no IO happens in them.
 //
-// An exception that ends a Pass or a Close may leave a change half done. It breaks the gate before
-// it releases it. Nothing that was changed before a gate broke may become durable after that.
+// An exception that ends a Pass or a Close may leave a change half done. The Pass or the Close then
+// breaks the gate before it releases the gate. Nothing that was changed before a gate broke may
+// become durable after that.
 #ifndef TESTBED_ENGINES_FRACTAL_CACHE_GATE_H_
 #define TESTBED_ENGINES_FRACTAL_CACHE_GATE_H_
 
