@@ -111,7 +111,7 @@ class Tree {
 
   // Takes the inner node that has the most bytes of messages, and flushes its heaviest child, if
   // the node has at least `least` bytes. Looks at the nodes in memory; with kTree, reads the
-  // headers of the other inner nodes first. Returns false when no node has so many bytes, and when
+  // headers of the other inner nodes first. Returns false when no node has `least` bytes, and when
   // another thread flushes that node.
   enum class Reach : uint8_t { kMemory, kTree };
   bool Clean(uint64_t least, ReadCounters* counters, Reach reach = Reach::kMemory);

@@ -118,8 +118,8 @@ void Tree::SplitRoot() {
   env_.counters->root_splits.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Returns whether child `part` is a leaf of less than a quarter of a node and has a neighbour. If
-// so, sets *left and *right to the leaf and that neighbour, in key order.
+// Returns whether child `part`, a leaf in memory, has less than a quarter of a node and has a
+// neighbour. If so, sets *left and *right to the leaf and that neighbour, in key order.
 bool Tree::SmallPair(const NodeRef& parent, size_t part, BlockId* left, BlockId* right) const {
   std::shared_lock latch(parent->latch);
   if (parent->parts.size() < 2) return false;
