@@ -95,7 +95,7 @@ std::string Library::Missing() {
   return HowToGetIt();
 }
 
-// The loader counts who has opened a file, and keeps it.
+// This never closes the library, so the loader keeps it for Load.
 void Library::ReadCode() { (void)::dlopen(kFile, kHow); }
 
 }  // namespace testbed::innodb

@@ -33,8 +33,9 @@ using std::chrono::milliseconds;
 
 constexpr size_t kLongestName = 64;
 
-// Held while a server starts or ends, and so changes the process (process_state.h). Of two servers
-// at once, each would find changes of the other, and put those back.
+// process_mutex is held while a server starts or ends, and so changes the process
+// (process_state.h). Of two servers at once, each would take changes of the other for the earlier
+// state, and restore them.
 Mutex process_mutex;
 
 mariadb::PurgeState PurgeOf(std::map<std::string, uint64_t> status) {

@@ -97,7 +97,7 @@ class InnodbSession : public Session, private HandlerOwner {
   void Abandon();
 
   Server* const server_;
-  // Held while the connection or tables_ is used, by the session or by CloseHandler.
+  // busy_ is held while the session or CloseHandler uses the connection or tables_.
   Mutex busy_;
   std::unique_ptr<Connection> connection_;
   std::vector<Table> tables_;                    // indexed by TableId

@@ -34,7 +34,7 @@ struct Settings {
 // mariadb::LeastPool.
 Settings MakeSettings(const EngineOptions& options);
 Capabilities InnodbCapabilities();
-// The name of the thread that starts the server's threads.
+// kServiceThread is the name of the thread that starts the server's threads.
 inline constexpr char kServiceThread[] = "innodb";
 
 // Returns the arguments of the server for a database in `dir`, an absolute path. The server writes
@@ -42,8 +42,8 @@ inline constexpr char kServiceThread[] = "innodb";
 std::vector<std::string> ServerArguments(const Settings& settings, const std::string& dir,
                                          const std::string& temporary);
 
-// Returns those of these arguments by which the user chose what a release may lack without an error
-// at the server's start: server_options, and the change buffering if it is not none.
+// Returns the arguments that the user chose and that a release may ignore without an error at the
+// server's start: server_options, and the change buffering if it is not none.
 std::vector<std::string> GivenArguments(const Settings& settings);
 
 // Sets key_block_size to that of an existing table, whose definition (SHOW CREATE TABLE) is

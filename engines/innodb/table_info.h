@@ -16,7 +16,7 @@ struct TableInfo {
   std::string column;   // for an index, its name and its column's, quoted; empty for a table
   size_t key_part = 0;  // for an index, bytes of a key that come from the value
   TableId table = 0;    // id of the table itself, or of the index's table
-  // The server holds it exclusively while the table gets an index: then no HANDLER may be opened.
+  // Server holds `shape` exclusively while the table gets an index: no HANDLER may be opened then.
   std::shared_ptr<std::shared_mutex> shape;
 };
 
