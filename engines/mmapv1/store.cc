@@ -14,7 +14,7 @@ namespace testbed::mmapv1 {
 namespace {
 
 constexpr size_t kMostTables = 1 << 16;
-constexpr int kMostYields = 3;  // after so many, the record is read under the lock
+constexpr int kMostYields = 3;  // after this number of yields, the record is read under the lock
 
 // A section of the journal holds the changes that waited before a transaction, the transaction, and
 // the entries of tables that were made meanwhile. A transaction is refused only at the row that
