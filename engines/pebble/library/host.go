@@ -260,7 +260,8 @@ func (f *hostFile) Write(p []byte) (int, error) {
 	return len(p), f.givenUp()
 }
 
-// givenUp returns the failure of the database for a table, whose bytes are read again. Logs and manifests are not.
+// givenUp returns the failure of the database when the file is a table, since Pebble reads the
+// bytes of a table back. It returns nil for a log or a manifest, which Pebble does not read back.
 func (f *hostFile) givenUp() error {
 	failure := f.fs.failure.Load()
 	if failure == nil || strings.HasSuffix(f.name, ".log") || strings.Contains(f.name, "MANIFEST") {

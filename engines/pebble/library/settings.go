@@ -91,7 +91,7 @@ func (s *Settings) options(db *database) *pebble.Options {
 				db.events.last.Store(&text)
 				db.events.errors.Add(1)
 			},
-			DataCorruption:  func(pebble.DataCorruptionInfo) {}, // whoever reads the block is told
+			DataCorruption:  func(pebble.DataCorruptionInfo) {}, // the read of the block returns the error
 			WriteStallBegin: func(pebble.WriteStallBeginInfo) { db.events.stalls.Add(1) },
 			FlushBegin:      func(pebble.FlushInfo) { db.balance.note() },
 			FlushEnd:        func(pebble.FlushInfo) { db.balance.note() },
