@@ -90,9 +90,9 @@ struct DataFileIo {
   std::string variable, value;
   bool is_direct = false;
 };
-// Returns that of a server with these variables. Up to MariaDB 10.11 innodb_flush_method decides
-// it. From 11.0 on that variable only tells how the server was started, and another one, which can
-// change while the server runs, is in force.
+// Returns the DataFileIo of a server with these variables. Up to MariaDB 10.11 innodb_flush_method
+// decides it. From 11.0 on that variable only tells how the server was started, and another one,
+// which can change while the server runs, is in force.
 DataFileIo DataFileIoOf(const std::map<std::string, std::string>& variables);
 
 // A PurgeState is what the server reports about its purge of old row versions.
