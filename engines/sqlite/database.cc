@@ -22,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kFrameHeader = 24;  // bytes of the WAL before each page
-// A checkpoint waits for readers for so long. The one in a commit keeps other writers waiting.
+// These are the longest times that a checkpoint waits for readers. A checkpoint in a commit keeps
+// other writers waiting.
 constexpr uint32_t kReadersWaitMs = 500, kReadersWaitInCommitMs = 50;
 
 // Returns the name of a table in SQL, quoted.
@@ -52,7 +53,7 @@ uint64_t BytesIn(const std::string& file) {
   return bytes;
 }
 
-// Reads the first `n` bytes of a file. Returns whether it has so many. Throws Error (kIo).
+// Reads the first `n` bytes of a file. Returns false when the file has fewer. Throws Error (kIo).
 bool ReadFirst(const std::string& file, char* bytes, size_t n) {
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw Error::Io("open", file, errno);

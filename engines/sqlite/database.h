@@ -110,9 +110,9 @@ class Database {
   std::unique_ptr<Vfs> vfs_;
   std::unique_ptr<Connection> writer_;
   WriterTurn turn_;
-  // These are the lengths of the WAL in pages at which a commit takes its next checkpoint, and its
-  // next one that waits for readers, and the length at the last commit. Only the holder of the turn
-  // uses them.
+  // A commit takes the next checkpoint when the WAL has next_checkpoint_ pages, and the next one
+  // that waits for readers when it has next_wait_ pages. log_pages_ is the number of its pages at
+  // the last commit. Only the holder of the turn uses the three.
   uint64_t next_checkpoint_ = 0, next_wait_ = 0, log_pages_ = 0;
   std::atomic<uint64_t> commits_{0};
 

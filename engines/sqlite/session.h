@@ -60,7 +60,7 @@ class SqliteSession : public Session {
   void EndTransaction(bool commit);
   void ParkCursors();
   // Returns the key or value `bytes` of a write. If this session has read these bytes, the write
-  // may invalidate them, and so copies them to *copy first.
+  // may invalidate them, so Steady copies them to *copy first.
   std::string_view Steady(std::string_view bytes, std::string* copy) const;
 
   Database* const database_;

@@ -30,7 +30,8 @@ std::optional<Error>& LastError() {
   return *OfThread([] { return std::make_unique<std::optional<Error>>(); });
 }
 
-// Says whether LastError() has an error. It is a flag, so that each ForgetError costs nothing.
+// has_error says whether LastError() has an error. It is a flag, so that a ForgetError costs
+// nothing.
 constinit thread_local bool has_error = false;
 
 // Keeps an error for the calling thread.
