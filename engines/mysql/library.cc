@@ -13,9 +13,9 @@ namespace {
 
 constexpr char kFile[] = "libmariadb.so.3";
 
-// Calls the library for the first time, at which it has SIGPIPE ignored. That stays so where the
-// program has the default, because the library's writes to a server that is lost may raise the
-// signal. What the program has chosen for the signal is put back.
+// Calls the library for the first time. The library then makes the process ignore SIGPIPE. If the
+// program had the default action, the process goes on ignoring the signal, because the library's
+// writes to a lost server may raise it. Any other action of the program is put back.
 void CallFirst(const Client& client) {
   struct sigaction before = {};
   ::sigaction(SIGPIPE, nullptr, &before);

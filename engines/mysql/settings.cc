@@ -65,8 +65,9 @@ std::vector<ConnectOptions> TargetsOf(const std::string& url) {
   return targets;
 }
 
-// Says whether the server's program is looked for on this machine. Settings of any machine have no
-// program, and the version is that of the option's name, or else the newest.
+// A Place says which machine the settings are for. The server's program is looked for on this
+// machine alone. Settings for any machine have no program, and their version is the one that the
+// option `server` names, or else the newest.
 enum class Place { kThisMachine, kAnyMachine };
 
 // Makes the settings use `server`, which tools/setup/fetch_mariadb.sh fetches.

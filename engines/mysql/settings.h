@@ -30,7 +30,7 @@ struct Settings {
   uint32_t page_size = 16384;
   uint32_t lazy_interval_ms = 100;
   uint32_t conflict_wait_ms = 0;
-  uint32_t checkpoint_wait_s = 600;         // patience with a checkpoint of a server not private
+  uint32_t checkpoint_wait_s = 600;         // limit of a checkpoint's time on a given server
   bool create = true, replace = false;      // as in EngineOptions
   std::string guest_of;                     // as in EngineOptions
   bool goes_on = false;                     // clients go on at another address when theirs is lost
