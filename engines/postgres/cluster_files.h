@@ -1,5 +1,5 @@
-// The files of a private server of PostgreSQL, by the names that the releases from 9.6 on give
-// them.
+// This header lists the files of a private server of PostgreSQL, by the names that the releases
+// from 9.6 on give them.
 #ifndef TESTBED_ENGINES_POSTGRES_CLUSTER_FILES_H_
 #define TESTBED_ENGINES_POSTGRES_CLUSTER_FILES_H_
 
