@@ -1,5 +1,5 @@
-// Conversions between RocksDB's Status and testbed's Error. The file layer (device/) throws, but no
-// exception may pass through RocksDB, and the engine's callers never see a Status.
+// This header converts between RocksDB's Status and testbed's Error. The file layer (device/)
+// throws, but no exception may pass through RocksDB, and the engine's callers never see a Status.
 #ifndef TESTBED_ENGINES_ROCKSDB_ERRORS_H_
 #define TESTBED_ENGINES_ROCKSDB_ERRORS_H_
 

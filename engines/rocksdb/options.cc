@@ -286,7 +286,7 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   db.db_log_dir.clear();
   db.wal_dir.clear();
   db.row_cache = nullptr;  // a row cache would be memory outside of the cache
-  // The thread that opens the database opens the tables, and pays for it.
+  // The thread that opens the database also opens the tables, so that their IO is charged to it.
   db.max_file_opening_threads = 1;
   // No timer starts work, and nothing is retried without the run's knowledge.
   db.stats_dump_period_sec = 0;
