@@ -188,7 +188,7 @@ class WiredtigerCursor : public Cursor {
   // Moves to the row of parked_key_. If it is gone, moves to the next row (`forward`) or to the
   // previous row.
   bool Near(bool forward);
-  bool ToKey(std::string_view key, bool forward);  // positions the cursor at `key`, likewise
+  bool ToKey(std::string_view key, bool forward);  // as Near, for the row of `key`
   bool ToEnd(Move move);                           // goes to the row where `move` begins
   bool Step(Move move, bool forward);
   // Ends a move of the WT_CURSOR that returned `code`: takes over its row, if there is one, and

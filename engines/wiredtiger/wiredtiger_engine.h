@@ -14,8 +14,8 @@
 // close.
 //
 // Settle takes checkpoints until no page is dirty, three at most, since a checkpoint may itself
-// dirty the catalogue or the history store. WiredTiger has no other pending work then. It keeps the
-// file space that it freed for later pages.
+// dirty the catalogue or the history store. WiredTiger has no other pending work then. The space
+// that it freed within a file stays there for later pages.
 //
 // Memory: the cache (cache_size) holds pages. In addition WiredTiger has log buffers of up to 32 MB
 // and a few KB per session.
