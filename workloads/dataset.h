@@ -34,11 +34,11 @@ const char* KeyOrderName(KeyOrder order);
 // seed. It grows when that changes: a database of another number has other keys.
 inline constexpr int kKeyHash = 2;
 
-// Which sizes values have. A row keeps its size in all versions.
+// The sizes that values have. A row's value has the same size in all versions.
 enum class ValueSizes : uint8_t {
   kOne,      // value_size bytes
   kUniform,  // a random size from least_value to most_value bytes, each as often
-  kColumn,   // as many bytes as the line of the row's key tells behind a tab: KEY<TAB>SIZE
+  kColumn,   // the bytes that the line of the row's key tells behind a tab: KEY<TAB>SIZE
 };
 // Bytes of the largest value.
 inline constexpr size_t kMostValueSize = 64 << 20;
@@ -108,8 +108,8 @@ class Dataset {
   // for keys from a file, in the Dataset.
   std::string_view Key(uint64_t row, char* buffer) const;
   // Writes to `buffer` and returns a key that belongs to no row. It sorts next to the row's own key
-  // where key_size is above 8 or the keys come from a file, elsewhere behind the last row, except
-  // that it is a random place where keys are hashes.
+  // where key_size is above 8 or the keys come from a file. Otherwise it sorts behind the last row
+  // or, where keys are hashes, at a random place.
   std::string_view AbsentKey(uint64_t row, char* buffer) const;
   // Returns whether absent keys lie between those of the rows, and not all behind the last one.
   bool HasRoomBetweenKeys() const {

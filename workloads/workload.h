@@ -51,8 +51,9 @@ struct WorkloadOptions {
   double hot_fraction = 0.5;     // the hot rows: this share of the keys
   double hot_probability = 1.0;  // share of the accesses that goes to the hot rows
   double hit_ratio = 1.0;        // share of point reads whose key exists
-  // Which rows are the popular ones, or the hot ones: each number, from 1, stands for others. With
-  // 1 the hot rows are the first ones, and they come again after 1 / hot_fraction numbers.
+  // The number of a set of popular rows, from 1: each number makes other rows popular, or hot. The
+  // hot rows of number 1 are the first rows, those of number 2 follow them, and so on; after
+  // 1 / hot_fraction numbers the first rows come again.
   uint32_t popular_rows = 1;
   uint32_t scan_rows = 100;
   std::map<std::string, double> mix;  // operation -> share; for workload mixed
