@@ -26,8 +26,8 @@ struct AllocationMeter {
   uint64_t allocations = 0;
   uint64_t bytes = 0;
   bool timed = false;
-  uint64_t ticks = 0;        // of the calls that allocate or release while `timed`
-  uint64_t empty_ticks = 0;  // of an empty interval after each of these calls (clock_cost.h)
+  uint64_t ticks = 0;        // time of the calls that allocate or release while `timed`
+  uint64_t empty_ticks = 0;  // time of an empty interval after each of these calls (clock_cost.h)
 
   // Returns the calling thread's meter.
   static AllocationMeter& ThisThread() {

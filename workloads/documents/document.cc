@@ -180,8 +180,7 @@ struct Split {
   HistogramCounts empty;                   // nanoseconds; an empty interval in each of these
   HistogramCounts allocation;              // net nanoseconds; queries whose allocations were timed
   uint64_t queries = 0, allocations = 0, allocated_bytes = 0;  // counts of all queries
-  uint64_t parse_allocations = 0, project_allocations = 0;     // share of `allocations` in each
-                                                               // part
+  uint64_t parse_allocations = 0, project_allocations = 0;     // those in each of the two parts
   uint64_t document_bytes = 0, answer_bytes = 0;               // sizes in the queries split by part
 
   void Add(const Split& o) {
