@@ -37,7 +37,8 @@ class BackgroundSampler {
  private:
   const AccountDepth depth_;
   std::vector<BackgroundWork> last_;  // totals by OpKind.id
-  BlockCounts others_, last_others_;  // of the last sample, and in all
+  // Requests of other programs: those between the last two samples, and all up to the last one.
+  BlockCounts others_, last_others_;
   static std::vector<BackgroundWork> Totals(const LedgerCounts& counts);
 };
 

@@ -82,8 +82,8 @@ class Meter {
 };
 
 // Returns whether a series of per-second values has reached a steady state: over its last half, the
-// fitted line moves by less than `tolerance` of the mean, and so does the mean from the first
-// quarter to the second (fio's slope and mean criteria). Returns nothing for fewer than 6 values.
+// fitted line moves by less than `tolerance` of the mean, and so does the mean from the third
+// quarter to the fourth (fio's slope and mean criteria). Returns nothing for fewer than 6 values.
 std::optional<bool> Steady(const std::vector<double>& values, double tolerance = 0.05);
 
 }  // namespace testbed

@@ -25,7 +25,7 @@ struct LogWrites {
     uint64_t syncs = 0;  // sync calls; with O_DSYNC each write counts as one, too
     uint64_t estimate_least_bytes = 0, estimate_bytes = 0;
   };
-  std::optional<uint64_t> bytes;  // as the engine counts them, else bytes of its file calls
+  std::optional<uint64_t> bytes;  // the engine's own count, or else bytes of its file calls
   std::optional<Calls> calls;
   // Bytes that the device wrote for log files, and for the file system's journal and metadata; 0
   // without the kernel account.

@@ -22,10 +22,10 @@ struct PhaseResult {
     // The latencies from the real and from the intended start, except those of operations for which
     // Performer::IsLengthened is true.
     HistogramCounts latency, intended;
-    // The part of PhaseResult::undone that counts for this kind; those of all kinds add up to it.
-    // The kind of an operation that has not begun was never drawn, so those of each thread are
-    // divided among the kinds like the operations that it performed, or that all threads did when
-    // it performed none.
+    // This kind's part of PhaseResult::undone; the parts of all kinds add up to it. The kind of an
+    // operation that has not begun was never drawn. So a thread's undone operations are divided
+    // among the kinds in the proportions of the operations that the thread performed or, when it
+    // performed none, that all threads performed.
     HistogramCounts undone = {};
     // Operations that ended without an answer, because their server was lost (LostAnswer), and the
     // longest time that one of them took. Of the other figures of the phase only `lateness`,
@@ -70,8 +70,8 @@ struct PhaseResult {
   // knows them only once they are prepared, as a replay does.
   bool knows_undone = true;
   HistogramCounts undone;  // with a rate: the waits of operations that had not begun
-  // With a rate, the largest delay of any thread's last operation, or of its first that had not
-  // begun.
+  // With a rate, the largest delay of any thread: that of its last operation, or of its first
+  // operation that had not begun.
   double backlog_seconds = 0;
   std::vector<Interval> series;
   CpuUse cpu_begin, cpu_end;  // at the start of the phase, and after its last thread ended
