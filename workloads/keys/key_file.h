@@ -1,5 +1,5 @@
-// A file of keys, one a line, in memory. The keys of a run are there all the time, beside what the
-// run measures.
+// Reads a file of keys, one a line, into memory. The keys of a run stay there until it ends, in
+// addition to the memory that the run measures.
 //
 //   const std::string text = ReadKeyFile("keys.txt", "--keys keys.txt");
 //
