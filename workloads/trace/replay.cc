@@ -84,7 +84,7 @@ class ReplayClient : public Client {
 
   size_t OpOf(size_t i) const override { return steps_[i].operation.kind; }
   uint64_t DueNs(size_t i) const override {
-    // A trace may last for years, and a speed below 1 makes them longer.
+    // A trace may last for years, and longer at a speed below 1.
     const double due = static_cast<double>(steps_[i].operation.start_ns) / phase_.options.speed;
     return static_cast<uint64_t>(std::min(due, RateCurve::kNeverNs));
   }

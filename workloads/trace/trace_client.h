@@ -215,7 +215,7 @@ class alignas(128) TraceClient {
   bool asked_ = true;
   uint32_t next_cursor_ = 0;
   std::vector<uint32_t> free_cursors_;
-  std::exception_ptr failure_;  // of EndCursor
+  std::exception_ptr failure_;  // the error of EndCursor, which End throws
   std::array<uint64_t, kTraceCalls> calls_{};
 };
 

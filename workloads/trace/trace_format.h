@@ -110,7 +110,7 @@ struct TraceTable {
 
 // The facts about a trace as a whole. They are written at the end of the file.
 struct TraceFacts {
-  std::string workload, engine;  // as recorded; of an imported trace, the format and ""
+  std::string workload, engine;  // those of the run; in an imported trace the format and ""
   uint32_t clients = 0;
   uint64_t operations = 0, last_ns = 0;  // last_ns: start of the last operation
   std::vector<std::string> kinds;        // names of the kinds of operations
