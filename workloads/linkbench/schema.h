@@ -138,7 +138,7 @@ bool ReadLink(std::string_view value, LinkRow* row);
 bool ReadCount(std::string_view value, CountRow* row);
 // Returns the link of a key of table link.
 LinkId ReadLinkKey(std::string_view key, bool id1_first);
-// Returns the link, and sets the visibility and time, of an index entry's key.
+// Returns the link of an index entry's key, and sets *visibility and *time to those of the key.
 LinkId ReadIndexKey(std::string_view key, uint8_t* visibility, uint64_t* time);
 
 // Generates and checks the data of rows. Immutable and thread-safe.
