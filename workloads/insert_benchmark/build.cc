@@ -229,7 +229,7 @@ class IbX : public Workload {
                                     DefineOp("index-scan", Ground::kForeground),
                                     DefineOp("index-write", Ground::kForeground)};
   const IbOptions options_;
-  const std::string directory_;  // for temporary files
+  const std::string directory_;  // directory of temporary files
   IbTables tables_;
 };
 
