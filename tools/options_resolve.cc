@@ -194,8 +194,8 @@ uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases, uint64_t log_b
 namespace {
 
 // Finds the place of this process among the tasks of the run, and refuses what several tasks cannot
-// do together. What a task other than the first one must not touch is left out: task 0 has the
-// database, and writes the results of all.
+// do together. Takes the directory and the output files from every task but task 0, which has the
+// record of the database and writes the results of all tasks.
 void ResolveTasks(RunOptions* o) {
   ResolveTask(::getenv, &o->tasks);
   if (!o->tasks.several()) return;
