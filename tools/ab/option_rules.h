@@ -15,10 +15,10 @@
 namespace testbed {
 
 enum class OptionUse {
-  kSide,     // A side may have it for itself: it is what is compared.
-  kWork,     // A side may name it, and all sides must come to the same value (CheckComparable).
-  kCommon,   // It holds for all sides, and is given outside of them alone.
-  kRefused,  // It is given neither in a side nor outside.
+  kSide,     // A side may have the option for itself: the option is what is compared.
+  kWork,     // A side may name the option; its value must be the same on all (CheckComparable).
+  kCommon,   // The option holds for all sides, and is given outside of them alone.
+  kRefused,  // The option is refused in a side and outside of the sides.
 };
 
 struct OptionRule {

@@ -21,7 +21,7 @@ namespace testbed {
 
 struct AbSide {
   std::string label;  // "a", "b", ...
-  std::string text;   // as the user gave it
+  std::string text;   // the value of --LABEL, as the user gave it
   // All words, with the words of a file in place of its @FILE. Empty when the text names no file.
   std::vector<std::string> words;
   std::map<std::string, std::string> environment;
