@@ -29,8 +29,8 @@ struct CacheTrial {
   double block_bytes = 0;  // size of a block as the engine read it; 0: unknown
   int times = 1;           // measurements of this share; the figures are their means
   // Whether the engine counts its reads, the device was read, and the memory was bounded. A figure
-  // that is not known is 0, except that a cache of which the engine does not tell what it holds is
-  // taken to be full, so that other_bytes is the rest of the process's memory.
+  // that is not known is 0. When the engine does not tell what its cache holds, the cache is taken
+  // to be full, so that other_bytes is the rest of the process's memory.
   bool knows_misses = true, knows_device = true, knows_memory = true;
 };
 using TryShare = std::function<CacheTrial(double cache_pct)>;
@@ -70,7 +70,8 @@ class SharePrediction {
   SharePrediction(const CacheModel& unfitted, double ram_bytes, std::vector<CacheTrial> trials);
   // Returns the predicted rate at a share.
   double Rate(double cache_pct) const;
-  // Returns the share with the best predicted rate, in steps of 5 from kLeastShare to kMostShare.
+  // Returns the share with the best predicted rate of those above starved(), in steps of 5 from
+  // kLeastShare to kMostShare; 0 when no rate is predicted.
   double best() const;
   // Returns the largest share of a trial whose engine's cache was too small to work in; 0 when no
   // trial's was. The model does not describe such shares.
