@@ -28,7 +28,9 @@ void CopyTree(const std::string& from, const std::string& to);
 // signal stops (StopRequested) promises nothing. Throws Error::kIo.
 void SyncTree(const std::string& dir);
 
-// Copies one file. A file `to` is replaced. Throws Error::kIo.
+// Copies one file. A file `to` is overwritten in place, and keeps its permissions. Throws
+// Error::kIo, also when `to` is a symbolic link. A copy that a signal stops (StopRequested) is not
+// whole.
 void CopyWithHoles(const std::string& from, const std::string& to);
 
 // Copies a database that testbed made to `to`, in place of one that an interrupted experiment has

@@ -54,8 +54,8 @@ void CheckWritable(const fs::path& path) {
   }
 }
 
-// Removes what runs left behind that were killed when they tried the engine's options in `dir`
-// (TryEngineOptions), where they had made nothing else yet.
+// Removes the temporary databases of runs that were killed while they tried the engine's options in
+// `dir` (TryEngineOptions), before they had made anything else there.
 void RemoveTriedDatabases(const std::string& dir) {
   const std::vector<std::string> names = NamesIn(dir);
   const bool all = std::all_of(names.begin(), names.end(), IsTemporaryName);
@@ -264,7 +264,7 @@ nlohmann::json DatabaseDir::Record() const {
   for (const std::string& name : options_.workloads) {
     if (loader.empty()) loader = FindWorkload(name).loader;
   }
-  nlohmann::json settings;  // of the load, which workloads that run on any database do not have
+  nlohmann::json settings;  // the load's, which workloads for any database do not have
   if (loader.empty()) {
     const nlohmann::json found = ReadRecord(path_).value_or(nlohmann::json::object());
     loader = found.value("workload", std::string());
@@ -349,7 +349,7 @@ void DatabaseDir::Remove() {
     RemoveUnfinishedRecords(lock_.held_path());
     return;
   }
-  TemporaryDatabase::CleanLeftovers(path_);  // of runs that were killed in TryEngineOptions
+  TemporaryDatabase::CleanLeftovers(path_);  // left by runs that were killed in TryEngineOptions
   const std::vector<std::string> left = RemoveDatabase(lock_.held_path(), path_);
   if (!left.empty() && !told_what_stays_) {
     fmt::print(stderr, "testbed: {} in --dir {} is not testbed's and stays\n", SomeNames(left),
