@@ -63,7 +63,7 @@ struct ExperimentMetric {
 struct MetricSeries {
   std::string stem;                   // "rows"; "qps_qr" of qps_qr100, which has letters between
   std::string letters;                // between the last _ and the number: "qr"; often empty
-  std::map<unsigned, size_t> places;  // of the metrics among all metrics, by number
+  std::map<unsigned, size_t> places;  // number -> index of its metric among all metrics
 };
 
 // The label that stands for the value before in TableSpec::relative_label.
@@ -116,7 +116,7 @@ struct Again {
   std::string name;                            // ends their ids: "C1.mysql"
   std::string on;                              // the systems that they are judged on
   std::vector<std::string> findings;           // ids
-  std::string axis;                            // whose labels are replaced
+  std::string axis;                            // the axis whose labels are replaced
   std::map<std::string, std::string> instead;  // the label of the axis in place of another
 };
 

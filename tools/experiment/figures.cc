@@ -82,7 +82,7 @@ const json* MostFrequent(const json& operations) {
     // The standard deviation of the difference of two equally frequent kinds is the root of their
     // sum.
     const double alike = std::max(kAlike * most, kDeviations * std::sqrt(most + count));
-    // Of very few operations chance explains any difference; a kind that was not done is none.
+    // Between very few operations chance explains any difference, so a kind must also have some.
     if (most - count <= alike && (count > 0 || most == 0)) return &operation;
   }
   return nullptr;

@@ -99,8 +99,8 @@ class ResultsDir {
   // experiment, of this version or an earlier one, or when another process runs it.
   void Remove() const;
 
-  // Returns whether the cell is finished: its file may be there. A damaged one counts as finished,
-  // and ReadCell then throws.
+  // Returns whether the cell is finished: its file is there, or the system does not tell that it is
+  // absent. A damaged file counts, too, and ReadCell then throws.
   bool HasCell(const Cell& cell) const;
   // Write a document, atomically and durably. Throw Error (kIo). They return false, and leave the
   // document out, when the directory is shared and another process has finished the cell, or

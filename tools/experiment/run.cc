@@ -95,7 +95,7 @@ class ExperimentRun {
   std::string loaded_;         // key of the load that was finished or found last
   size_t left_ = 0, wanted_ = 0;
   TimeLeft time_left_;
-  std::string place_;  // of the cell that runs, such as "[9/27, 0:31:00 left] "
+  std::string place_;  // names the cell that runs in printed lines: "[9/27, 0:31:00 left] "
   ProgressLine progress_{"experiment", {options_.quiet, options_.line_seconds}};
 };
 

@@ -13,7 +13,7 @@ namespace testbed {
 
 struct ExperimentRunOptions {
   bool quiet = false;
-  double line_seconds = 0;      // as ProgressOptions has it
+  double line_seconds = 0;      // ProgressOptions::line_seconds
   bool keep_databases = false;  // leave databases in the results' directory for inspection
   // Directory that databases and images of scratch devices lie in; empty: that of the results.
   std::string databases;
