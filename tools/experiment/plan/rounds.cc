@@ -17,8 +17,8 @@ namespace testbed {
 namespace {
 
 // Returns by how much the seed of a cell grows from round to round: by 1 or, where an axis has
-// seeds, by as many as there are from its least to its greatest. So no round has a seed that
-// another cell had in an earlier one: a figure may be of several cells, and its rounds are
+// seeds, by the number of seeds from its least to its greatest. So no cell has a seed that another
+// cell had in an earlier round. A figure may be of several cells, and its rounds must be
 // independent.
 uint64_t SeedStep(const Experiment& e) {
   uint64_t least = UINT64_MAX, greatest = 0;

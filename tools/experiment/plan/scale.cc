@@ -19,7 +19,7 @@ namespace {
 // factor as it was given. Memory that is not bounded (0) stays so. Throws Error (kUsage) when no
 // run takes the product.
 std::string ScaledRam(const Experiment& e, const std::string& name, double factor, uint64_t full) {
-  constexpr uint64_t kLeast = 32 << 20, kMost = 1ull << 50;  // as --ram takes
+  constexpr uint64_t kLeast = 32 << 20, kMost = 1ull << 50;  // the bounds of --ram
   const double bytes = factor * static_cast<double>(full);
   if (full == 0) return "0";
   if (!(bytes >= static_cast<double>(kLeast)) || !(bytes <= static_cast<double>(kMost))) {
