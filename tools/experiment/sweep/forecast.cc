@@ -142,10 +142,10 @@ bool KeepsRehearsals(const RunOptions& run) {
 // What a cell takes in each of its rounds, which differ in the seed alone.
 struct CellParts {
   PhaseSums phases;
-  PhaseSums rehearsal;       // of one rehearsal
+  PhaseSums rehearsal;       // what one rehearsal takes
   std::string rehearsed_as;  // equal for cells that share rehearsals; empty: none are to be made
   bool loads = false;
-  bool faults = false;  // as FaultsInLoad
+  bool faults = false;  // the answer of FaultsInLoad
   bool takes_its_bytes = false;
 };
 

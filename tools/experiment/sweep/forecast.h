@@ -21,17 +21,17 @@ struct Forecast {
   size_t done = 0;             // cells that an earlier call finished
   size_t loads = 0;            // databases that will be loaded
   double measure_seconds = 0;  // sum of the warm-ups and measurements
-  // A phase whose number of operations is set has no rate of its own, and is taken to have that
-  // which ForecastText names.
+  // A phase has a set number of operations and no set rate. The forecast takes it to have the rate
+  // that ForecastText names.
   bool assumes_rate = false;
   bool open_ended = false;  // a phase has no set length, so the plan takes longer than forecast
   uint64_t load_bytes = 0;  // keys and values of all loads
-  double load_seconds = 0;  // that the loads take
-  // About as many runs find the share of --cache-pct most before the cells' own, and the seconds
-  // that they take with loads of their own. Cells with equal needs of memory share them.
+  double load_seconds = 0;  // time of all loads
+  // About how many rehearsals find the share of --cache-pct most before the cells run, and the
+  // seconds that these take with their own loads. Cells with equal needs of memory share them.
   size_t rehearsals = 0;
   double rehearse_seconds = 0;
-  double edge_seconds = 0;    // in which runs begin and end, and loads are copied
+  double edge_seconds = 0;    // time in which runs begin and end, and loads are copied
   size_t faulting_loads = 0;  // loads of unknown speed, as page faults may read ahead
   uint64_t disk_bytes = 0;    // space that the largest database may take; there is one at a time
   // Space that a database, with the load that it is a copy of, takes for sure: the largest of those

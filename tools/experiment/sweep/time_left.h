@@ -41,7 +41,7 @@ class TimeLeft {
   std::map<std::string, Rounds> cells_;  // by name
   double unknown_left_ = 0;              // forecast of cells to come of which no round has ended
   double known_left_ = 0;                // seconds that the other cells to come take
-  // Of the first round of each cell: seconds, and what was forecast.
+  // The seconds that the first rounds of cells took, and those that were forecast of them.
   double first_seconds_ = 0, first_forecast_ = 0;
 };
 
