@@ -26,12 +26,13 @@ struct AdvisedWay {
   uint64_t page_size = 0;    // in bytes
   uint64_t cache_bytes = 0;  // the engine's cache
   uint64_t ram_bytes = 0;    // the whole budget
-  // The device's readahead while it was measured; without it that of the machine, or none counts.
+  // The readahead that the run gave the device. Nothing: the device kept its own, or IO was direct,
+  // which has none.
   std::optional<uint64_t> readahead_bytes = {};
   std::string compression = "none";  // compression of pages or blocks, as --compression has it
   std::string durability = {};       // level of the commits; "" when only reads were measured
-  // Of rocksdb: kRocksdbSizes with the values that were measured, as far as they are known, and the
-  // filter of its tables in RocksDB's own syntax, "" when it is not known.
+  // For rocksdb: kRocksdbSizes with the values that were measured, as far as these are known; the
+  // filter of its tables in RocksDB's own syntax, or "" when it is not known.
   std::vector<std::pair<std::string, uint64_t>> rocksdb_sizes = {};
   std::string rocksdb_filter = {};
 };

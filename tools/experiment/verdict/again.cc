@@ -87,8 +87,9 @@ std::set<std::string> EnginesOfLabels(const Axis& axis, const std::set<std::stri
   return engines;
 }
 
-// Returns the engines without which a part cannot be judged again: those of the other labels, and
-// those that it waits for on the first ones, but for engines that only the replaced labels have.
+// Returns the engines without which a part cannot be judged again on other labels: the engines of
+// the labels that replace others, and those of `first`, which the part waits for on its own labels.
+// An engine of replaced labels alone is left out.
 std::vector<std::string> WaitsAgain(const Axis& axis, const Relabeller& labels,
                                     const std::vector<std::string>& first) {
   const std::set<std::string> replaced = EnginesOfLabels(axis, labels.replaced());

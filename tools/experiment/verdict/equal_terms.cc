@@ -159,7 +159,7 @@ using Write = std::function<std::string(double)>;
 std::string Line(const ResultSet& results, const std::vector<Group>& groups,
                  const std::string& figure, const std::string& says, const Differ& differ,
                  const Write& write, double otherwise = NAN) {
-  constexpr size_t kMostNamed = 3, kMostEach = 8;  // groups named, and cells named of each
+  constexpr size_t kMostNamed = 3, kMostEach = 8;  // most groups, and most cells of a group
   std::vector<std::pair<double, std::string>> found;
   for (const Group& group : groups) {
     const Known known = KnownOf(results, group, figure, otherwise);

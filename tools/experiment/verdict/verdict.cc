@@ -239,7 +239,7 @@ class Checker {
     PartVerdict::Outcome outcome = PartVerdict::kCannotTell;
     Certainty whole;
     std::vector<Certainty> terms;
-    bool holds = false, fails = false;  // of the whole; a term may leave it open
+    bool holds = false, fails = false;  // the whole statement does; neither: a term leaves it open
     bool Told() const { return outcome != PartVerdict::kCannotTell; }
   };
 

@@ -17,7 +17,7 @@ struct PartVerdict {
     kHolds,
     kDoesNotHold,
     kCannotTell,  // the spread of the rounds, or a figure's grain, is too large to tell
-    kHoldsOnce,   // the only round cannot show more
+    kHoldsOnce,   // it holds in the only round, which cannot show more
     kFailsOnce,
     kNotMeasured,     // a cell that it names is not finished
     kFigureUnknown,   // its cells are finished, but one of their figures is not known
