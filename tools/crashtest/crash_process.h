@@ -35,8 +35,8 @@ struct CrashShared {
   static CrashShared* New();
   void Delete();
 
-  // The last transaction of each client that was begun and that was acknowledged. Transactions are
-  // numbered from 1. Only one transaction of a client can be in flight.
+  // The last transaction that each client has begun, and the last one that was acknowledged to it.
+  // Transactions are numbered from 1. Only one transaction of a client can be in flight.
   std::atomic<uint64_t> begun[kMaxWriters], acknowledged[kMaxWriters];
   // The acknowledged transactions of each client at the beginning of the last checkpoint of the
   // round that has returned, which has made them durable (Engine::Checkpoint).

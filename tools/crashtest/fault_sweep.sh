@@ -15,8 +15,8 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
 
 faults='*Fault*:*LogReopening*:*FailingDisk*:*FailingResize*:*FractalIdle*:*JournalSlot*:*RecoveryLeftover*:*Backup*:*CompactTest*'
 label=testbed-faults  # label of the file system in memory
-device=  # of zram
-place=
+device=  # the zram device, if any
+place=  # the folder that the tests run in
 pids=()  # processes that run tests
 
 # Resets the zram devices that killed sweeps left. zramctl refuses one that is in use.
