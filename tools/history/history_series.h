@@ -20,11 +20,11 @@ struct HistoryPoint {
 
 // Whether a series goes on, or why it does not.
 enum class SeriesState {
-  // It has the newest result of its cell, which is of the newest commit of its engine and workload,
-  // and no other series that was asked for with the same settings (on a newer kernel, for example)
-  // has a newer result.
+  // The series has the newest result of its cell, and this result is of the newest commit of its
+  // engine and workload. No other series that was asked for with the same settings, on a newer
+  // kernel for example, has a newer result.
   kGoesOn,
-  kLacksMetric,  // the newest result of its cell is such a one, and lacks its metric
+  kLacksMetric,  // the same is true of its cell, whose newest result lacks the metric
   kOtherTerms,   // the newest result was measured with other settings or on another machine
 };
 

@@ -141,7 +141,7 @@ size_t HistoryStore::Add(const std::vector<HistoryEntry>& entries) const {
       WriteEntry(directory_ + "/" + names[missing[written]], entries[missing[written]]);
     }
   } catch (...) {
-    // The last one may be there, too: its name is given before it is made durable.
+    // The entry that failed may be there, too: it has its name before it is durable.
     std::error_code ignored;
     for (size_t i = 0; i <= written; ++i) {
       fs::remove(directory_ + "/" + names[missing[i]], ignored);
