@@ -46,9 +46,9 @@ json Joined(const json& series, const std::string& name, size_t from, size_t to)
   return std::isfinite(all) ? json(all) : json();
 }
 
-// Returns a figure of the objects in a list of each second, such as "by_operation", as one column
-// for each name. Joins `step` seconds: keeps the largest value with `largest`, and adds the values
-// up without it.
+// Each second has a list of objects with names, such as "by_operation". Returns one column for each
+// name: the objects' `figure`. Joins `step` seconds into one, which has their largest value with
+// `largest`, and otherwise their sum.
 json NamedColumns(const json& series, const char* list, const char* figure, bool largest,
                   size_t step) {
   std::map<std::string, std::vector<double>> columns;

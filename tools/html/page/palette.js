@@ -22,7 +22,7 @@
     pebble: {light: '#7a6a00', dark: '#cfc24a', dash: 'dotted', symbol: 'arrow'},
     'bf-tree': {light: '#332288', dark: '#9a8fe0', dash: 'dotted', symbol: 'roundRect'}
   };
-  // Those of engines that are not named above, by a hash of the name.
+  // The looks of engines that are not named above: a hash of the name chooses one.
   var others = [
     {light: '#882255', dark: '#d2769f', dash: 'dotted', symbol: 'emptyRoundRect'},
     {light: '#44576a', dark: '#a9b8c8', dash: 'dotted', symbol: 'emptyCircle'},
