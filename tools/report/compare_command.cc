@@ -81,7 +81,7 @@ CellComparison CompareAny(const CompareWords& words) {
   }
   if (!directories[0] && !directories[1]) return CompareFiles(words, settings);
   const std::string& file = words.files[directories[0] ? 1 : 0];
-  if (file != "-" && !std::filesystem::exists(file)) (void)ReadResults(file);  // which says so
+  if (file != "-" && !std::filesystem::exists(file)) (void)ReadResults(file);  // throws
   throw Error(
       Error::kUsage,
       fmt::format("{} is a directory and {} is not; give two files written by --json, or two "

@@ -19,7 +19,7 @@ double Number(const nlohmann::json& j, const std::string& pointer, double otherw
 // may come from elsewhere. "-" when nothing is there.
 std::string FigureText(const nlohmann::json& j, const std::string& pointer);
 
-// These return a size ("8k") and a count ("1,234") of a double; "-" when it is neither.
+// These return a double as a size ("8k") and as a count ("1,234"); "-" when it cannot be one.
 std::string Size(double bytes);
 std::string Whole(double n);
 

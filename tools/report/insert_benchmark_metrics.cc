@@ -202,8 +202,8 @@ json InsertBenchmarkMetrics(const json& phase) {
     Put(&m, "target_share", share);
     m["sla_met"] = share >= kSlaShare;
   }
-  // These two include the dirty pages that the step left in the page cache, which are written back
-  // when it ends.
+  // The two metrics of written bytes include the dirty pages that the step left in the page cache,
+  // which are written back when it ends.
   const double written = OwnDeviceIo(phase.at("account")).write_bytes;
   Put(&m, "device_write_bytes", written);
   Put(&m, "device_write_mbps", written / 1e6 / secs);

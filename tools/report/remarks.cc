@@ -81,7 +81,7 @@ std::string LogPartsLine(const json& document) {
 }
 
 std::string ChecksLine(const json& document) {
-  constexpr double kMany = 0.02;  // of the operations; a sample checks one in 64
+  constexpr double kMany = 0.02;  // share of the operations; a sample is 1 in 64
   std::string phases, also_in;    // also_in: the column of the engine that has the checks, too
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const double checks = Number(phase, "/verified", 0);
