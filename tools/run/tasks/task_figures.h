@@ -19,7 +19,7 @@ struct TaskFigures {
   double seconds = 0;  // from its first client's begin to its last one's end
   uint64_t count = 0, unanswered = 0;
   HistogramCounts latency;  // latency of all kinds of operations
-  // Those of PhaseRecord, on its host; nothing when not known.
+  // PhaseRecord's figures of these names, of the task's host; nothing when not known.
   std::optional<double> foreign_cpu_share, steal_share;
   ClockOffset clock_before, clock_after;  // its clock less that of task 0, around the phase
   int64_t late_ns = 0;                    // how long after the moment set for all it began

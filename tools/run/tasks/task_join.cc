@@ -124,7 +124,8 @@ class Gathering {
   // Returns the numbers of the tasks that have not come, as text.
   std::string WhoIsMissing() const { return Missing(links_); }
 
-  // Waits a moment for news and takes what has come. Throws Error (kUsage) when no task can go on.
+  // Waits a moment for tasks and their lines, and takes what has come. Throws Error (kUsage) for a
+  // difference between tasks with which none of them can go on, and Stopped when one was stopped.
   void Look() {
     constexpr int kNewsMs = 100;
     std::vector<pollfd> fds;
@@ -234,7 +235,7 @@ class Gathering {
   const json& record_;
   TaskListener listener_;
   std::vector<Newcomer> newcomers_;
-  std::vector<std::unique_ptr<TaskLink>> links_;  // to tasks 1, 2, ...; null: it has not come
+  std::vector<std::unique_ptr<TaskLink>> links_;  // links to tasks 1, 2, ...; null: not there
   std::vector<std::string> hosts_;                // hosts of all tasks
 };
 
