@@ -202,7 +202,7 @@ class RocksdbImporter {
   }
 
   void Write(std::string_view batch) {
-    Demand(batch.size() >= 12);  // of a sequence number (8 bytes) and a count (4)
+    Demand(batch.size() >= 12);  // a sequence number (8 bytes) and a count (4)
     Decoder in(batch.substr(12));
     while (!in.empty()) TakeTag(&in);
     if (operation_.calls.empty()) return;

@@ -226,9 +226,9 @@ class Importer {
     return std::max(0.0, seconds);
   }
 
-  // Returns the start of the line's operation, in nanoseconds. It is at least a nanosecond behind
-  // that of the line before, unless the line's time is earlier: operations of different clients
-  // have an order in a trace by their starts alone.
+  // Returns the start of the line's operation, in nanoseconds. Unless the line's time is earlier
+  // than that of the line before, the start is at least a nanosecond after the one before: only the
+  // starts order the operations of different clients in a trace.
   uint64_t StartOf(const Line& line) {
     const auto time_ns = static_cast<uint64_t>(std::llround(SecondsOf(line) * 1e9));
     const bool follows = last_time_ && *last_time_ <= time_ns;
@@ -275,8 +275,8 @@ class Importer {
   uint64_t line_ = 0;
   std::vector<char> room_;  // memory for a line
   std::optional<double> first_seconds_;
-  std::optional<uint64_t> last_time_;  // of the last line, in nanoseconds
-  uint64_t last_start_ = 0;            // start of its operation
+  std::optional<uint64_t> last_time_;  // time of the last line, in nanoseconds
+  uint64_t last_start_ = 0;            // start of that line's operation
   std::string hash_;
 };
 

@@ -117,7 +117,7 @@ class Collector {
   bool in_whole_seconds() const { return in_whole_seconds_; }
 
  private:
-  static constexpr uint64_t kMostTiesNs = 10000000;  // of ten million operations of one time
+  static constexpr uint64_t kMostTiesNs = 10000000;  // ten million operations, 1 ns apart
   // Operations come in the order of their starts, so one second is counted at a time. A trace may
   // have millions of them.
   void CountSecond(uint64_t second) {
