@@ -38,7 +38,7 @@ class OpenMetrics {
   static std::vector<std::string> SampleNames();
 
  private:
-  using Labels = std::string;  // as in the text, with braces
+  using Labels = std::string;  // the labels' text, with braces
   Labels With(const std::vector<std::pair<std::string, std::string>>& more = {}) const;
   void AddCauses(const SecondReport& second);
   void AddRequests(const SecondReport::Cause& cause, const char* direction, uint64_t n);
@@ -49,7 +49,7 @@ class OpenMetrics {
   LiveState state_;
   RunLabels run_;
   std::map<std::string, std::map<Labels, double>> counters_, gauges_;  // by family
-  std::map<Labels, double> owed_requests_;  // what counters of requests have not grown by; <= 0
+  std::map<Labels, double> owed_requests_;  // <= 0: what later seconds must make up for
 };
 
 }  // namespace testbed

@@ -49,9 +49,9 @@ struct SecondReport {
   bool counts_files = false, counts_in_kernel = false;  // the known levels of `causes`
   std::optional<BlockCounts> device;                    // IO of the whole device, without flushes
   std::optional<Memory> memory;                         // nothing without a budget
-  uint64_t resident_bytes = 0;                          // of the run and its servers; 0: not known
+  uint64_t resident_bytes = 0;                          // the run's and its servers'; 0: not known
   bool joined = false;  // covers several seconds: the parent was behind
-  bool ended = false;   // the last report of the phase, perhaps of a part of a second
+  bool ended = false;   // the last report of the phase; it may cover less than a second
 
   double rate() const { return length > 0 ? static_cast<double>(operations) / length : 0; }
   // Returns whether the report is of the rest of a phase, which is too short for a rate. A phase
