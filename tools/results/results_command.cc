@@ -216,7 +216,7 @@ int ExportStore(const ResultsWords& words) {
   }
   CheckExport(words);
   CheckWhere(words);
-  auto store = OpenStore(words.store);                     // shows all tables in one state
+  auto store = OpenStore(words.store);                     // one snapshot for all tables
   std::vector<std::pair<std::string, std::string>> files;  // names and contents
   if (!words.csv.empty()) {
     for (const auto& [table, columns] : StoreColumns()) {
