@@ -131,7 +131,7 @@ struct RunRecord {
   std::vector<CacheTuning> cache_tunings;  // one for each workload that had a search, in order
   std::vector<FoundRate> found_rates;  // by --find-rate, one for each workload that does not load
   std::optional<DiskSize> database_size;
-  std::optional<uint64_t> database_rows;   // its rows; known only with database_size
+  std::optional<uint64_t> database_rows;   // known only with database_size
   std::optional<bool> partial;             // set when the run came to its end, or was stopped
   nlohmann::json population;               // rows of the database (Population::ToJson); null = none
   std::optional<uint64_t> writing_phases;  // number of the phase that wrote last

@@ -46,8 +46,8 @@ class Surroundings {
   Surroundings(const RunOptions& options, nlohmann::json* document);
 
   // Returns a new budget for one run, `spare` bytes larger than --ram; null when --ram is 0 or was
-  // refused at the beginning. Throws Error (kRun) when --ram could be enforced at the beginning
-  // and, with no `spare`, no longer is.
+  // refused at the beginning, and with `spare` when the machine refuses it now. Without `spare`
+  // such a refusal throws Error (kRun), if --ram could be enforced at the beginning.
   std::unique_ptr<MemoryBudget> NewBudget(uint64_t spare = 0) const;
   // Does what NewBudget does, for a run whose --ram is `ram` bytes, at most that of the options.
   std::unique_ptr<MemoryBudget> NewBudgetOf(uint64_t ram, uint64_t spare = 0) const;
