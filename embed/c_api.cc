@@ -379,7 +379,7 @@ testbed_status testbed_commit(testbed_session* session) {
         s.Rollback();
       } catch (const std::exception&) {
         // The caller gets the commit's error. Rollback also fails when no transaction is open, and
-        // when another thread holds it.
+        // when it belongs to another thread.
       }
       throw;
     }
