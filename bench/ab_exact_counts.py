@@ -22,8 +22,8 @@ SIDES = {"a": "bloom_bits=0", "b": "bloom_bits=20"}  # with 20 bits one absent k
 WORK = ["--engine", "rocksdb", "--engine-option", "settle=compact-range", "--ram", "256M", "--rows", "100000", "--hit-ratio", "0.999", "--threads", "1",
         "--account", "file"]
 LONG = 1000000  # operations of a run that measures what a side asks for
-CHANGE = 0.001  # of the blocks asked for, by which the sides are to differ
-AT_LEAST = 0.5  # of CHANGE, of which the comparison asks whether the sides differ by more
+CHANGE = 0.001  # share of the blocks asked for by which the sides are to differ
+AT_LEAST = 0.5  # share of CHANGE; the comparison asks whether the sides differ by more than this
 BOUND = 5  # loads
 LEAST_FOUND = 0.9
 

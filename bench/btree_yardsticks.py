@@ -31,7 +31,7 @@ import common_options
 
 PAGE = 8 << 10  # btree's, and the bytes of a read of fio
 AHEAD = 128 << 10  # btree's scan_readahead
-KEYS = 16  # of a multi-get
+KEYS = 16  # keys of a multi-get
 MAPPED = ("lmdb", "mdbx")  # engines that map their files, and have no cache of their own
 SKIPPED = 77
 

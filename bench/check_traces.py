@@ -33,8 +33,8 @@ import common_options
 from originals import trace_file
 
 MOST_BYTES, MOST_COST_NS, MOST_LATE_US, MOST_BLOCKS = 200e6, 100, 1000, 0.01
-LINES_OF_SECOND = 16  # of the file that is imported, so that a trace has millions of seconds
-TURNS = 5  # of the runs with and without recording
+LINES_OF_SECOND = 16  # lines of a second in the imported file, so that the trace has millions of seconds
+TURNS = 5  # runs with recording, and as many without
 SKIPPED = 77
 
 
@@ -56,7 +56,7 @@ class Row(NamedTuple):
 class Done(NamedTuple):
     code: int
     errors: str
-    peak_bytes: int  # of the largest of its processes
+    peak_bytes: int  # peak memory of the command's largest process
 
 
 def as_text(rows):
@@ -101,7 +101,7 @@ class Check:
     def __init__(self, options, directory):
         self.options, self.directory = options, pathlib.Path(directory)
         self.rows = []
-        self.long_rows = min(1000000, options.operations)  # of the database that the long trace is of
+        self.long_rows = min(1000000, options.operations)  # rows of the database on which the long trace is recorded
 
     def note(self, check, what, found, limit, holds):
         self.rows.append(Row(check, what, found, limit, None if holds is None else bool(holds)))

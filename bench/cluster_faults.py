@@ -67,7 +67,7 @@ def options_of(words):
     parser.add_argument("--fetch", metavar="DIR", help="downloads and unpacks Debian's packages there, and ends")
     parser.add_argument("--testbed", metavar="PROGRAM", help="the program testbed: the first fault comes once more, while it inserts at the first node in the place of the clients")
     parser.add_argument("--json", metavar="FILE", help="writes the figures there")
-    parser.add_argument("--plant", choices=("lost", "wrong", "foreign"), help=argparse.SUPPRESS)  # for the test of the check
+    parser.add_argument("--plant", choices=("lost", "wrong", "foreign"), help=argparse.SUPPRESS)  # a fault that the check must find; tests use it
     options = parser.parse_args(words)
     check_options(parser, options)
     return options

@@ -48,7 +48,7 @@ engine's own cache leaves of the memory; with direct IO (`io=direct`) that would
 Known before: RocksDB's former defaults (an LRU cache with index and filter in it) read from a full cache at 239, 265 and 281 k/s with two threads, where
 HyperClockCache and index and filter outside of the cache gave 508, 535 and 530; these are the defaults now.
 """
-CONDITION = "rate > 11.1%"  # of a side over the defaults: those give less than nine tenths of its rate
+CONDITION = "rate > 11.1%"  # a side is faster when the defaults give less than nine tenths of its rate
 COMMON = ["--threads", "2", "--until", "10%", "--fail-if", CONDITION]
 QUESTIONS = {  # the workload and its cache, and the size of the database
     "cached reads": (["--workload", "point-read", "--cache-pct", "50"], ["--db-ratio", "0.2"]),
@@ -67,7 +67,7 @@ ROWS_TOGETHER = ["--rows-per-transaction", "1000"]
 INSERTS_OF_B_TREES = ["--db-ratio", "0.2"]
 FEW_ROWS = ["--rows", "1000"]  # in place of the size: to see in a second or two what is refused
 SIDES = "bcd"
-MARKS = {"holds": ", **faster**", "does not hold": "", "cannot be told": ", ?"}  # of a verdict, in a cell
+MARKS = {"holds": ", **faster**", "does not hold": "", "cannot be told": ", ?"}  # what a cell shows of a verdict
 NO_SETTINGS = ("cache_held_bytes",)  # what an engine tells beside its settings, and what differs without them
 REASONS = {  # why a setting that is faster is no default, by engine and label
     ("rocksdb", "lz4"): "compression makes the database smaller, so that more of it fits into the memory (values here compress to half of their size). No engine compresses "
