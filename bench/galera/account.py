@@ -59,7 +59,7 @@ class Account:
     def __init__(self, node):
         self._node, self._lock = node, threading.Lock()
         self._pid, self._server, self._helpers = None, {"written": 0, "read": 0}, {}
-        self._before = {"written": 0, "read": 0}  # of earlier lives
+        self._before = {"written": 0, "read": 0}  # bytes of the node's earlier processes
         self._innodb, self._innodb_before = {}, {}
         self._stop = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)

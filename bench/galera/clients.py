@@ -36,7 +36,7 @@ class Commit:
     node: int
     begin: float
     end: float
-    code: int = 0  # of the server's or the library's error
+    code: int = 0  # the error's code, from the server or the library; 0: none
 
 
 class Writer(threading.Thread):

@@ -13,7 +13,7 @@ SETTLE = 300  # seconds for the writing of dirty pages, and for the nodes to com
 @dataclasses.dataclass
 class Phase:
     name: str
-    begin: float = 0.0   # of the clients
+    begin: float = 0.0   # when the clients began
     end: float = 0.0
     before: list = dataclasses.field(default_factory=list)   # the account of each node at the begin
     nodes: list = dataclasses.field(default_factory=list)    # what each has written in it, settled
