@@ -15,7 +15,7 @@ ZIPPYDB = {  # what the authors of mixgraph publish for ZippyDB
 ALL_RANDOM = {"mix_get_ratio": 0.7, "mix_put_ratio": 0.3}
 ALL_DIST = {**ALL_RANDOM, "key_dist_a": 0.002312, "key_dist_b": 0.3467}
 MIX = {"key": 48, "value": 43, "rows": 200000}
-SEEK_NEXTS, KEYS = 9, 16  # of seekrandom, of a multi-get
+SEEK_NEXTS, KEYS = 9, 16  # steps after a seek of seekrandom, keys of a multi-get
 
 
 class Calls:

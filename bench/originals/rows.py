@@ -17,7 +17,7 @@ class Row(NamedTuple):
     ours: str
     difference: str
     verdict: str
-    reason: str = ""  # of a known difference
+    reason: str = ""  # why a known difference is there
 
 
 def text(number):

@@ -14,10 +14,10 @@ CALLS = ["end", "begin", "commit", "rollback", "get", "put", "erase", "multi-get
 
 class Call(NamedTuple):
     name: str
-    table: str = ""  # of the calls on a table; a cursor's calls have that of the cursor
+    table: str = ""  # the table of the call, or of its cursor
     key: bytes = b""
     number: int = 0  # bytes of a put's value, steps of a cursor
-    keys: tuple = ()  # of a multi-get
+    keys: tuple = ()  # keys of a multi-get
 
 
 class Operation(NamedTuple):

@@ -8,7 +8,7 @@ import bisect
 import collections
 import math
 
-LEAST_IN_CELL = 10  # of both samples together; smaller cells are joined with their neighbours
+LEAST_IN_CELL = 10  # values of both samples together; smaller cells are joined with their neighbours
 BLOCKS = 25
 RANKS = [0, 1, 2, 3, 4, 8, 16, 32, 64, 256, 1024, 4096, 1 << 62]  # where the cells of popularity begin
 
