@@ -306,7 +306,7 @@ def _ledger(document, phase, way):
         moved = {}
         for cause in account.get("causes") or ():
             moved[cause["name"]] = moved.get(cause["name"], 0) + (_at(cause, [level, figure]) or 0)
-        if level == "kernel":  # kernel threads write back pages of the run's files
+        if level == "kernel":  # kernel threads write the run's dirty pages back, besides its own causes
             threads = [thread for thread in account.get("other_threads") or () if thread.get("kind") != "other-file"]
             moved["kernel threads"] = sum((_at(thread, ["kernel", figure]) or 0 for thread in threads), 0)
         steps.append((step, moved))
