@@ -24,7 +24,7 @@ void Merge(CacheTrial* trial, const CacheTrial& again) {
   const auto mean = [&](double a, double b) { return (a * old + b) / all; };
   ReadTrial& m = trial->measured;
   const ReadTrial& n = again.measured;
-  // In one of them no operation ended, so no mean of the time of an operation is known.
+  // Where no operation ended in one of the two measurements, the mean time of one is not known.
   m.rate = m.rate > 0 && n.rate > 0 ? mean(m.rate, n.rate) : 0;
   m.engine_misses = mean(m.engine_misses, n.engine_misses);
   m.device_reads = mean(m.device_reads, n.device_reads);
