@@ -36,7 +36,7 @@ std::string Remarks(const nlohmann::json& document);
 // and is then asked what it holds: results (ResultsOf), or a comparison (tools/ab/ab_report.h).
 struct DocumentFile {
   std::string path;         // "-" is standard input
-  std::string text;         // only of what is no JSON: a long document is in memory once
+  std::string text;         // empty for JSON, so that a long document is in memory once
   nlohmann::json document;  // discarded when the text is no JSON
 };
 // Throws Error (kUsage) when the file cannot be read, or memory has no room for it.
