@@ -78,15 +78,14 @@ TEST_F(AdviseRunTest, WhatWasNotAskedForIsNotMissing) {
   EXPECT_EQ(result.out.find("incomplete"), std::string::npos) << result.out;
 }
 
-// It was said after all measurements. A tmpfs has no device whose readahead could be set.
-// These loaded databases for most of an hour, or failed in each way, before there was no advice; or
-// the other engine was left out without a word.
+// Once, such commands loaded and measured for most of an hour, or failed in each way, before they
+// said that there is no advice; or they left out the other engine without a word.
 TEST_F(AdviseRunTest, WhatHasNoAnswerIsRefusedAtOnce) {
   const std::string words = "advise --engine null --out adv ";
   for (const char* loads : {"insert", "insert,settle"}) {
     ExpectRefused(Run(words + "--workload " + loads), "--workload names nothing there");
   }
-  // All ways had the rate that was set, and none could be told from the best.
+  // Once, all ways had the rate that was set, and none could be told from the best.
   for (const char* paced :
        {"--set rate=500", "--workload 'insert,point-read @ 500'", "--set 'find-rate=p99 < 5ms'"}) {
     ExpectRefused(Run(words + paced), "advise tells ways apart by the rate that clients reach");
@@ -95,12 +94,13 @@ TEST_F(AdviseRunTest, WhatHasNoAnswerIsRefusedAtOnce) {
                 "--workload point-read needs a loaded database; begin with insert");
   ExpectRefused(Run(words + "--set engine=btree"),
                 "--set engine=btree and --engine are the same option");
-  // Ways with other shares of the memory all had this cache, and the other size had no effect.
+  // Once, ways with other shares of the memory all had this cache, and the other size had no
+  // effect.
   ExpectRefused(Run(words + "--set cache-size=16M"),
                 "--set cache-size: the axis reading of experiment advise sets cache-pct, and both "
                 "decide the size of the engine's cache; choose among its values with --only "
                 "reading=LABEL");
-  // The mix put a workload of its own in the place of this one.
+  // Once, the mix put a workload of its own in the place of this one.
   ExpectRefused(Run(words + "--mix point-read=1,update=1 --set workload=insert,point-read"),
                 "--mix belongs to --workload mixed");
   ExpectRefused(Run(words + "--db-ratio 2 --set rows=500"),
@@ -110,6 +110,7 @@ TEST_F(AdviseRunTest, WhatHasNoAnswerIsRefusedAtOnce) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+// Once, this was said after all measurements. A tmpfs has no device whose readahead could be set.
 TEST_F(AdviseRunTest, ThatThereWillBeNoAdviceIsSaidFirst) {
   struct statfs about {};
   constexpr long kTmpfs = 0x01021994;

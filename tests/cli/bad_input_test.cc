@@ -274,7 +274,8 @@ TEST_F(BadInputTest, AnEmptyNameOfADirectoryIsRefused) {
     ExpectRefused(Run(command), " '' is not accepted; it takes the name of a directory");
   }
   ExpectRefused(Run("report x.json --html ''"), "--html '' is not accepted");
-  // An experiment ran here and not on the hosts, on a host of any kind; all results were exported.
+  // Once, an experiment with an empty --on ran here, one with empty --host-checks ran on a host of
+  // any kind, and an empty --where exported all results.
   ExpectRefused(Run("experiment read-size --on ''"), "--on '' is not accepted; it takes slurm,");
   ExpectRefused(Run("experiment read-size --on slurm --host-checks ''"),
                 "--host-checks '' is not accepted; it takes a list of load, throttle and kind, or");
@@ -305,7 +306,7 @@ TEST_F(BadInputTest, UnknownOptionsAndCommandsAreNamed) {
   ExpectRefused(Run("experiment read-size --dir x"), "--dir");
   ExpectRefused(Run("experiment read-sise"), "did you mean read-size?");
   ExpectRefused(Run("experiment read-size --set page-sise=4k"), "did you mean --page-size?");
-  // These were taken, and did nothing.
+  // Once, these options were taken, and did nothing.
   for (const char* option : {"dir=d", "json=x.json", "live=true", "fresh=true", "csv=x.csv"}) {
     SCOPED_TRACE(option);
     ExpectRefused(Run(std::string("experiment read-size --set ") + option),
@@ -403,7 +404,8 @@ TEST_F(BadInputTest, DatabasesThatWouldHoldNothingAreRefused) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-// The size of so many rows wrapped around, and a scratch device was made for what was left.
+// Once, the size of this number of rows wrapped around, and the scratch device was made for the
+// remainder.
 TEST_F(BadInputTest, MoreRowsThanADeviceHoldsAreRefused) {
   for (const char* scratch : {"", " --scratch auto"}) {
     ExpectRefused(

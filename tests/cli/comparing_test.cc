@@ -82,7 +82,7 @@ TEST_F(ComparingTest, CompareTellsByLoadsAndJudgesConditions) {
   ExpectRefused("compare old.json other.json", "their data differ: rows 2000 against 1");
 }
 
-// Rates had commas, and a cell had the change with its interval: "+3.2 % (+1.0 to +5.4)".
+// Once, rates had commas, and a cell had the change with its interval: "+3.2 % (+1.0 to +5.4)".
 TEST_F(ComparingTest, TheCsvOfAComparisonIsItsAnswersAsData) {
   Measure();
   Write("old.json", base_, {645277, 645377, 645177});
@@ -208,7 +208,7 @@ TEST_F(ComparingTest, HistoryJudgesNoSeriesThatAnUpdateOfTheKernelEnded) {
   EXPECT_EQ(Run(check).code, 1);
   AddNight(12, 930, "", "another");
   const CommandResult updated = Run(check);
-  EXPECT_EQ(updated.code, 3) << updated.out;  // of the new series too few
+  EXPECT_EQ(updated.code, 3) << updated.out;  // the new series has too few results
   EXPECT_NE(updated.out.find("not judged, because the newest commit was measured with other"),
             std::string::npos)
       << updated.out;
@@ -296,7 +296,7 @@ TEST_F(ComparingTest, HistoryKeepsWhatItHasAndRefusesTheRest) {
   json other = base_;
   other["started"] = "2026-10-02T02:00:00Z";
   Write("other.json", other, {1000});
-  // Of files of which one is refused none is added.
+  // When one of the files is refused, none is added.
   ExpectRefused("history add other.json night.json --commit c01 --branch b",
                 "testbed-history has this result already");
   ExpectRefused("history add other.json other.json --commit c01 --branch b", "is given twice");

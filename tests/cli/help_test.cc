@@ -197,7 +197,7 @@ TEST_F(HelpTest, WhatExamplesAndDocumentsNameExists) {
   EXPECT_GT(named, 100u);
 }
 
-// The manual page had the commands within others neither by their names nor by their options.
+// Once, the manual page had neither the names nor the options of commands within other commands.
 TEST_F(HelpTest, TheManualPageHasEachCommand) {
   const std::string page = Run("man").out;
   for (const std::string& command : AllCommands()) {
@@ -328,7 +328,7 @@ TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
   EXPECT_EQ(Run("--engine btree --io ''").err.find("did you mean"), std::string::npos);
   ExpectRefused(Run("explain 'kernel B/raed'"), "did you mean 'kernel B/read'?");
   ExpectRefused(Run("explain cloture"), "did you mean 'closure'?");
-  // It printed the whole page, whatever the word was.
+  // Once, --markdown printed the whole page, whatever the word was.
   ExpectRefused(Run("explain closure --markdown"), "leave out --markdown, or 'closure'");
 }
 

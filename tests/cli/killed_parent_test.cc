@@ -189,7 +189,7 @@ TEST_F(KilledParentTest, WhatATryOfTheOptionsLeftInTheDirectoryIsRemoved) {
   EXPECT_TRUE(fs::exists(directory_ / "theirs/testbed-0123456789abcdef.tmp/testbed.json"));
 }
 
-// The report of a run told of the cgroup of another one, as if it were a matter of its own.
+// Once, the report of a run told of the cgroup of another run, as if it were its own matter.
 TEST_F(KilledParentTest, ARunSaysNothingOfAnEmptyCgroupThatItRemoved) {
   std::string why_not;
   const auto budget = MemoryBudget::Create(64 << 20, &why_not);

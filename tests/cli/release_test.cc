@@ -197,7 +197,7 @@ TEST_F(ReleaseRunTest, ARunThatIsWatchedNamesTheRelease) {
   EXPECT_THAT(result.err, HasSubstr("btree@9.8.7, 1 thread point-read: "));
 }
 
-// Such a program would test the engine in the way of its own build.
+// A program of another build would test the engine by its own rules.
 TEST_F(ReleaseRunTest, ACrashTestByAProgramOfAnotherBuildIsRefused) {
   const fs::path folder = releases_ / "btree-9.8.7";
   fs::rename(folder / "testbed", folder / "linked");

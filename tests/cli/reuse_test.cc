@@ -79,7 +79,7 @@ TEST_F(ReuseTest, ARunWithoutALoadTakesNoDatabaseUnasked) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "new"));
 }
 
-// Its reads would find nothing, and the engine would be blamed for it.
+// A run on such a database would find no key, and blame the engine for it.
 TEST_F(ReuseTest, ADatabaseWithTheKeysOfAnotherVersionIsRefused) {
   const std::string load = "--engine btree --dir d --rows 200 --key-order random --workload insert";
   ASSERT_EQ(Run(load + kShort).code, 0);

@@ -506,7 +506,7 @@ TEST_F(RunTest, ResultsOfAnotherSchemaAreRefused) {
 TEST_F(RunTest, CrashtestCutsThePower) {
   if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
   std::vector<std::string> engines = {"btree", "fractal", "mmapv1", "lmdb", "innodb", "sqlite"};
-  if (EveryWay()) engines.emplace_back("mdbx");  // its files are synced as those of lmdb
+  if (EveryWay()) engines.emplace_back("mdbx");  // mdbx syncs its files as lmdb does
   for (const std::string& engine : engines) {
     if (!HasEngine(engine)) continue;
     const CommandResult result =

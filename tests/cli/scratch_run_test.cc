@@ -79,7 +79,8 @@ class ScratchRunTest : public CommandTest {
 
 bool CannotGoOn() { return testing::Test::IsSkipped() || testing::Test::HasFailure(); }
 
-// The device was made and written first, and the advice was another --dir, which --scratch refuses.
+// Once, the device was made and written first, and the advice was another --dir, which --scratch
+// refuses.
 TEST_F(ScratchRunTest, ADeviceWithoutRoomForTheDatabaseIsRefusedBeforeItIsMade) {
   ExpectRefused(Run("--engine btree --ram 64M --rows 1000000 --scratch 100M"),
                 "--scratch 100M has room for 100M, and the database needs 396.7M at least; give a "

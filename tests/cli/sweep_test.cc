@@ -116,7 +116,7 @@ TEST_F(SweepTest, ASweepIsSavedAsAnExperimentThatRunsTheSame) {
   EXPECT_NE(plan.out.find("engine=btree page-size=8k"), std::string::npos) << plan.out;
 }
 
-// Of each such setting the last one alone was left, without a word.
+// Once, only the last value of such a setting was left, without a word.
 TEST_F(SweepTest, ASettingThatIsAListIsExtendedByBeingGivenAgain) {
   const CommandResult saved =
       Run(std::string(kCells) +
@@ -147,8 +147,8 @@ TEST_F(SweepTest, ASweepTakesWorkloadsWithTabsAndLineEnds) {
   EXPECT_EQ(plan.code, 0) << plan.err;
 }
 
-// The line that tells how to run the file named one that `testbed experiment` refuses, and told of
-// a file that could not be written.
+// Once, the line that tells how to run the file named one that `testbed experiment` refuses, or a
+// file that could not be written.
 TEST_F(SweepTest, WhatIsSaidOfASavedSweepIsTrue) {
   const CommandResult other = Run(std::string(kCells) + "--save s.txt");
   ASSERT_EQ(other.code, 0) << other.err;
@@ -160,7 +160,7 @@ TEST_F(SweepTest, WhatIsSaidOfASavedSweepIsTrue) {
   EXPECT_NE(full.err.find("--save /dev/full cannot be written"), std::string::npos) << full.err;
 }
 
-// The rest after the load was taken for a measured phase, which has no figures.
+// Once, the settle after the load was taken for a measured phase, which has no figures.
 TEST_F(SweepTest, ALoadThatComesToRestHasTheFiguresOfTheLoad) {
   const CommandResult result =
       Run("--engine btree --page-size 4k,8k --ram 64M --rows 500 --threads 1 --account file "
@@ -170,8 +170,8 @@ TEST_F(SweepTest, ALoadThatComesToRestHasTheFiguresOfTheLoad) {
   EXPECT_EQ(result.out.find("p99_us"), std::string::npos) << result.out;
 }
 
-// The best of an open loop was the highest rate, which --rate had set, and its latency left out the
-// waiting.
+// Once, the best of an open loop was the highest rate, which --rate had set, and its latency left
+// out the waiting.
 TEST_F(SweepTest, AtARateTheGridHasTheLatencyThatClientsWaitFor) {
   const auto saved = [this](const std::string& options) {
     const CommandResult result =
@@ -235,13 +235,13 @@ TEST_F(SweepTest, AForecastRunsNothing) {
   const CommandResult erased =
       Run("--engine null --rows 9,10 --forecast --label \"$(printf 'a\\177b')\"");
   EXPECT_EQ(erased.code, 0) << erased.err;
-  // The word was taken for that of a flag, and left out behind the option.
+  // Once, the value "true" was taken for that of a flag, and left out behind the option.
   const CommandResult word = Run("--engine null --rows 9,10 --forecast --label true");
   EXPECT_EQ(word.code, 0) << word.err;
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-// The forecast was left out without a word.
+// Once, --save left out the forecast without a word.
 TEST_F(SweepTest, ASweepThatIsSavedHasItsForecast) {
   const std::string both = "--engine null --rows 9,10 --threads 1 --forecast --save ";
   const CommandResult saved = Run(both + "s.toml");
@@ -252,7 +252,7 @@ TEST_F(SweepTest, ASweepThatIsSavedHasItsForecast) {
   ExpectRefused(Run(both + "-"), "give --save a file");
 }
 
-// Such loads took minutes where the forecast said seconds.
+// Once, such loads took minutes, and the forecast said seconds.
 TEST_F(SweepTest, AForecastSaysWhichLoadsItCannotTell) {
   const std::string mapped =
       "--engine btree --io mmap --page-size 4k,8k --key-order random --ram 32M --forecast ";
@@ -294,7 +294,7 @@ TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
   ExpectRefused(Run("--engine btree --page-size 4k,"), "--page-size");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --json x"), "--json belongs to a single run");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --dir d"), "--dir belongs to a single run");
-  // It made several runs on one load, and the command of such a cell was refused.
+  // Once, --repeat made several runs on one load, and the command of such a cell was refused.
   for (const char* loads : {"3", "1,3"}) {
     ExpectRefused(Run(std::string("--engine btree --page-size 4k,8k --repeat ") + loads),
                   "--repeat belongs to a single run: a cell has one load in each round; give "
@@ -303,7 +303,7 @@ TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
   ExpectRefused(Run("--engine btree --page-size 4k,8k --ops 3"), "--ops is no option of a run");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --rows 500 --rows 600"),
                 "--rows is given twice; give it once");
-  // Each cell was begun, and failed.
+  // Once, each cell was begun, and failed.
   ExpectRefused(Run("--engine btree --page-size 4k,8k --workload point-read"),
                 "--workload point-read needs a loaded database; begin with insert, as in "
                 "insert,point-read");
@@ -371,7 +371,7 @@ TEST_F(SweepTest, ErrorsOfAnExperimentHaveFileAndLine) {
   expect(head + "dir = \"d\"\n", "e.toml:5: dir is no option of an experiment");
   expect(head + "quiet = true\n", "e.toml:5: quiet is no option of an experiment");
   expect(head + "repeat = 3\n", "e.toml:5: repeat is no option of an experiment: a cell has one");
-  // These were taken, and then no cell could run, as --load was not expected.
+  // Once, such tables were taken, and no cell could run, because a run has no option --load.
   expect(head + "load = { io = \"direct\" }\n", "e.toml:5: load belongs to [engine.NAME]");
   expect(head +
              "[scale.small]\n[[axis]]\nname = \"x\"\nvalues = [\n{ label = \"a\", load = { io = "
@@ -385,7 +385,8 @@ TEST_F(SweepTest, ErrorsOfAnExperimentHaveFileAndLine) {
           "\"measured.rate\"\n[[table]]\ntitle = \"T\"\nrows = [\"nosuch\"]\nmetrics = [\"q\"]\n",
       "e.toml:11: table \"T\" names the axis nosuch");
   const std::string axis = "[scale.small]\n[[axis]]\nname = \"io\"\nvalues = [\"direct\"]\n";
-  // Each was found when all cells had run, and no results directory takes a file that was mended.
+  // Once, each of these errors was found when all cells had run, and no results directory takes a
+  // file that was mended.
   for (const auto& [metric, error] : std::map<std::string, std::string>{
            {"measured.rate +", "the expression measured.rate +: "},
            {"mean(measured.rate)", "the expression mean(measured.rate): "},
