@@ -22,7 +22,7 @@ namespace testbed {
 void RaiseRounds(int rounds, const std::string& cells, nlohmann::json* header);
 
 // Returns the numbers of rounds from which there may have been verdicts, `rounds` of now included.
-// Throws json::exception when the header cannot be.
+// Throws json::exception for a header that is none.
 std::set<int> LooksOf(const nlohmann::json& header, int rounds);
 
 // Returns a sentence such as "verdicts may have been seen after 3 and 5 rounds: ..."; an empty
