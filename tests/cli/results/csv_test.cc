@@ -141,7 +141,7 @@ TEST_F(CsvTest, DocumentsOfOtherVersionsHaveTheSameColumns) {
   EXPECT_EQ(ParseCsv(other).at(0).at("option_seed"), "");
 }
 
-// The rows of a run that failed after its phases looked as those of any other.
+// Once, the rows of a run that failed after its phases looked like those of any other run.
 TEST_F(CsvTest, RowsTellThatTheirRunFailed) {
   ASSERT_EQ(Run("--engine null --ram 64M --rows 500 --operations 100 --threads 1,2 --account off "
                 "--quiet --json run.json")
@@ -158,7 +158,7 @@ TEST_F(CsvTest, RowsTellThatTheirRunFailed) {
   }
 }
 
-// A run that failed before its first phase had ended was in no row.
+// Once, a run that failed before the end of its first phase was in no row.
 TEST_F(CsvTest, ARunWithoutAPhaseHasARow) {
   ASSERT_EQ(Run("--engine null --ram 64M --rows 500 --operations 100 --threads 2 --account off "
                 "--quiet --json run.json")

@@ -25,7 +25,7 @@ int UnreadIn(int pipe) {
   return bytes;
 }
 
-// The program went on to the end, printed what it had, and reported success.
+// Once, the program went on to the end, printed what it had, and reported success.
 TEST_F(ReportStopTest, AReportThatIsStoppedPrintsNoPart) {
   ::signal(SIGPIPE, SIG_IGN);
   ASSERT_EQ(Run("--engine null --ram 64M --rows 100 --operations 10 --threads 1 --account off "
@@ -68,7 +68,7 @@ TEST_F(ReportStopTest, ReadingASilentPipeIsStopped) {
     EXPECT_EQ(ExitCodeOf(pid), 130);
     EXPECT_EQ(Read(directory_ / "out"), "");
     const std::string err = Read(directory_ / "err");
-    if (command != "results add fifo") {  // which may not have begun
+    if (command != "results add fifo") {  // this one may not have begun
       EXPECT_NE(err.find(" was stopped before "), std::string::npos) << err;
     }
   }

@@ -131,7 +131,7 @@ TEST_F(ReportTest, NamesAreNoMarkup) {
   const std::string text = Report(document, "--markdown --wide");
   EXPECT_NE(text.find("a\\|b &lt;script&gt;"), std::string::npos) << text;
   std::istringstream in(text);
-  size_t columns = 0;  // of the table that the line is in
+  size_t columns = 0;  // columns of the table that the line is in
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("|")) {
       EXPECT_EQ(line.find("<script>"), std::string::npos) << line;
@@ -286,7 +286,7 @@ TEST_F(ReportTest, WhatIsNotInForceStandsAtTheTop) {
   EXPECT_EQ(text.find("note: --ram"), std::string::npos) << "it is told once";
 }
 
-// The sentence was on standard error alone, so that a file told nothing of the failure.
+// Once, the sentence was on standard error alone, so that a file told nothing of the failure.
 TEST_F(ReportTest, ARunThatFailedStandsAtTheTop) {
   json document = Document();
   document["runs"].back()["error"] = {{"sentence", "9 of 30 answers\nwere wrong"},
@@ -305,7 +305,7 @@ TEST_F(ReportTest, ALibraryWithAssertionsIsTold) {
   EXPECT_THAT(Report(document), Not(HasSubstr("assertions")));
 }
 
-// Readahead of 8 MB made point reads of a mapping a hundred times slower than they need be.
+// Readahead of 8 MB makes point reads of a mapping a hundred times slower than they need be.
 TEST_F(ReportTest, PointReadsThatTheKernelReadsAheadForAreTold) {
   json document = Document();
   json& phases = document["runs"][0]["phases"];

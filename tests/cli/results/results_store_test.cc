@@ -449,8 +449,8 @@ TEST_F(ResultsStoreTest, SeveralProcessesAddAtOnce) {
   EXPECT_EQ(Ask("select count(*) as n from documents")[0]["n"], 40);
 }
 
-// Each table was read for itself, so that a later one had rows of documents that an earlier one had
-// not.
+// Once, each table was read by itself, so that a later table had rows of documents that an earlier
+// one lacked.
 TEST_F(ResultsStoreTest, AnExportBesideAnAdditionHasTheSameDocumentsInAllTables) {
   json document = Measure();
   Add("run.json");
@@ -505,7 +505,7 @@ TEST_F(ResultsStoreTest, TwoResultsAreExportedForTheCompareToolOfGoogleBenchmark
   for (const json& entry : then["benchmarks"]) EXPECT_TRUE(names.contains(entry["name"]));
   ExpectRefused(Run("results export --benchmark x.json --where \"label = 'none'\""),
                 "no operation with a latency");
-  // It is a condition in brackets only, and chose all rows.
+  // The text is a condition only within brackets. Once, it chose all rows.
   ExpectRefused(Run("results export --csv tables --where \"1 = 1) or (1\""),
                 "the SQL is not accepted");
 }
