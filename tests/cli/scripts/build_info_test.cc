@@ -81,7 +81,7 @@ TEST_F(BuildInfoTest, ASubmoduleHasACommitOfItsOwn) {
   EXPECT_EQ(CommitOf("other/below"), HeadOf("own"));
 }
 
-// As an unpacked archive that lies in a project.
+// An unpacked archive may lie in the repository of another project.
 TEST_F(BuildInfoTest, TheCommitOfARepositoryAroundTheSourceIsNotItsOwn) {
   fs::create_directories(directory_ / "archive");
   EXPECT_EQ(CommitOf("archive"), "unknown");

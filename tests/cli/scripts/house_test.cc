@@ -68,7 +68,7 @@ class NightlyJobsTest : public testing::Test {
 TEST_F(NightlyJobsTest, EachPartHasAJob) {
   Words parts = Matched(TextOf("tools/nightly.sh"), "\nparts=\\(([^)]*)\\)", "-");
   ASSERT_GT(parts.size(), 10u);
-  // Their compilers are newer than those of the jobs' Debian.
+  // The jobs leave these parts out: their compilers are newer than those of the jobs' Debian.
   for (const char* part : {"pebble", "bf-tree"}) EXPECT_EQ(parts.erase(part), 1u) << part;
   EXPECT_EQ(Matched(jobs_, "part: (\\[[^\\]]*\\]|\"[^\"]*\"|[a-z-]+)", "-"), parts);
 }
@@ -121,7 +121,7 @@ TEST(ArchitectureTest, ThePictureHasEachRoomOfEachFloor) {
           [](const auto& file) { return file.path().extension() == ".cc"; });
       if (has_code) rooms.insert(entry.path().filename().string());
     }
-    // They are beside the engines, and no engines (tools/lint/floors.py).
+    // Two folders beside the engines are no engines (tools/lint/floors.py).
     if (std::string(floor) == "engines") {
       for (const char* common : {"sql", "data_file"}) EXPECT_EQ(rooms.erase(common), 1u);
     }

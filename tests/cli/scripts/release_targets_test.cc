@@ -73,7 +73,7 @@ class ReleaseTargetsTest : public CommandTest {
   std::string said_;
 };
 
-// As when the user has removed the whole cache folder: the other targets are built all the same.
+// The user may have removed the whole cache folder. The other targets are built all the same.
 TEST_F(ReleaseTargetsTest, ALibraryThatIsGoneLeavesItsReleaseOut) {
   ASSERT_NO_FATAL_FAILURE(Build());
   fs::remove_all(directory_ / "oak");
@@ -81,7 +81,7 @@ TEST_F(ReleaseTargetsTest, ALibraryThatIsGoneLeavesItsReleaseOut) {
   EXPECT_FALSE(HasTarget()) << said_;
 }
 
-// As when the user has installed it anew with a compressor that the machine lacks.
+// The user may have installed the library anew with a compressor that the machine lacks.
 TEST_F(ReleaseTargetsTest, ALibraryThatNeedsWhatIsMissingLeavesItsReleaseOut) {
   ASSERT_NO_FATAL_FAILURE(Build());
   EXPECT_TRUE(Shell("cp build/libneedy.a oak/lib/liboak.a\nninja -C build\n")) << said_;
@@ -97,7 +97,7 @@ TEST_F(ReleaseTargetsTest, ALibraryWithoutHeadersLeavesItsReleaseOut) {
   ASSERT_TRUE(Shell(configure)) << said_;
   EXPECT_THAT(said_, testing::HasSubstr("oak@1 is left out: there are no headers of oak in "));
   EXPECT_FALSE(HasTarget()) << said_;
-  MakeFile("oak/include/oak/oak.h", "int Oak();\n");  // as RocksDB's lie
+  MakeFile("oak/include/oak/oak.h", "int Oak();\n");  // RocksDB's headers lie in such a folder
   ASSERT_TRUE(Shell(configure)) << said_;
   EXPECT_TRUE(HasTarget()) << said_;
 }

@@ -236,7 +236,7 @@ TEST_F(SetUpScriptsTest, WhatFailedBesideOtherTestsIsRunOnceMoreAlone) {
   }
 }
 
-// As where the disk is full. ctest would find no test by a regular expression of all their names.
+// A full disk fails hundreds of tests. A regular expression of all their names finds none in ctest.
 TEST_F(SetUpScriptsTest, HundredsOfFailuresAreNotRunOnceMore) {
   const std::string failures = "build/release/Testing/Temporary/LastTestsFailed.log";
   Write(failures, "");
@@ -301,7 +301,8 @@ TEST_F(SetUpScriptsTest, APartOfTheNightlyRunThatFindsNothingToDoFails) {
   }
 }
 
-// The test of the part's own program failed, whatever this machine lacks for a cluster.
+// When the test of the part's own program fails, the part fails, whatever this machine lacks for a
+// cluster.
 TEST_F(SetUpScriptsTest, APartOfTheNightlyRunThatHasFailedIsNotSkipped) {
   Script("bench/cluster_faults.py", "[[ $1 == --fetch ]] || exit 77\n");
   Write("tests/python/cluster_faults_test.py", "raise SystemExit(1)\n");
@@ -475,8 +476,8 @@ TEST_F(SetUpScriptsTest, ABuildInAUsersFolderThatRootDidNotEndIsTheUsers) {
   }
 }
 
-// A build of root's in a user's folder, which was killed at once, left files that the user cannot
-// remove. Each later build of the user's ended there, without a sentence.
+// Once, a build by root in a user's folder was killed, and left files that the user cannot remove.
+// Each later build of the user ended there, without a sentence.
 TEST_F(SetUpScriptsTest, WhatAKilledBuildOfRootsLeftIsPassedOver) {
   for (const char* file : {"setup/library.sh", "setup/build_mdbx.sh"}) {
     fs::copy(fs::path(SourceDir()) / "tools" / file, directory_ / "tools" / file);
