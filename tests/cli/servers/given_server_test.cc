@@ -98,7 +98,8 @@ TEST_F(GivenMariadbTest, ADatabaseThatIsTestbedsAndHasNoTableIsMadeAnew) {
   EXPECT_EQ(good.code, 0) << good.err;
 }
 
-// The engine's options were tried on an empty database, which the server refused in that place.
+// Once, the engine's options were tried on an empty database, which the server refused in that
+// place.
 TEST_F(GivenMariadbTest, ADatabaseOfAGivenServerIsReused) {
   StartServer("--skip-networking --init-file=" + (directory_ / "users.sql").string());
   const std::string run =
@@ -116,7 +117,8 @@ TEST_F(GivenMariadbTest, ADatabaseOfAGivenServerIsReused) {
                 "the password is taken from MYSQL_PWD");
 }
 
-// The engine's options were tried without --fresh, and so refused what the run would have replaced.
+// Once, the engine's options were tried without --fresh, and so refused what the run would have
+// replaced.
 TEST_F(GivenMariadbTest, FreshReplacesTheDatabaseOfAGivenServer) {
   StartServer("--skip-networking --init-file=" + (directory_ / "users.sql").string());
   const std::string run =
@@ -128,7 +130,7 @@ TEST_F(GivenMariadbTest, FreshReplacesTheDatabaseOfAGivenServer) {
   ExpectRefused(Run(run + "--rows 400 --dir e", "MYSQL_PWD=right"),
                 "give --fresh to replace it, or --engine-option schema=NAME");
   int rows = 400;
-  for (const std::string dir : {"d", "e"}) {  // its own, and that of another directory
+  for (const std::string dir : {"d", "e"}) {  // its own directory, and another one
     const CommandResult anew =
         Run(run + "--rows " + std::to_string(rows) + " --fresh --dir " + dir, "MYSQL_PWD=right");
     ASSERT_EQ(anew.code, 0) << anew.err;

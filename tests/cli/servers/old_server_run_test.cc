@@ -55,7 +55,7 @@ TEST_P(OldServerRunTest, FindsWhatItHasLoaded) {
   EXPECT_TRUE(Servers().empty());
 }
 
-// These have secondary indexes, which such a server does not keep itself.
+// These workloads have secondary indexes, which an old server does not keep itself.
 TEST_P(OldServerRunTest, RunsWorkloadsWithIndexes) {
   const CommandResult linkbench = RunOn(
       "--rows 500 --workload linkbench-load,linkbench,linkbench-check --seconds 0.5 --verify all "

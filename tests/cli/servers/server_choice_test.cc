@@ -220,7 +220,7 @@ std::string SaidBySetup(const std::string& call) {
   return out;
 }
 
-// As the program does: FindRelease and FindOldServer, where PostgreSQL is not installed.
+// Where PostgreSQL is not installed, the script finds what FindRelease and FindOldServer find.
 TEST_F(NoServerTest, RunShTakesTheNewestReleaseOfAMajorVersion) {
   const auto release = [](const std::string& name) {
     return SaidBySetup("release_of_server " + name);

@@ -178,7 +178,7 @@ TEST_F(TasksTest, TasksTakeTheDatabaseThatIsThere) {
   EXPECT_EQ(in_series, count);
 }
 
-// As on another host, where --dir leads to no database.
+// On another host, as in another directory, --dir leads to no database.
 TEST_F(TasksTest, ATaskInAnotherDirectoryTakesTheRecordOfTask0) {
   const std::string server =
       " --connect 'mysql://me@localhost/?socket=" + (directory_ / "socket").string() + "'";
