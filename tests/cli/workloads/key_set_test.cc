@@ -68,8 +68,8 @@ TEST_F(KeySetRunTest, PathsAreReadUpdatedScannedAndMissed) {
   ExpectRefused(Run(reuse + "--keys keys"), ", not --keys keys (4 bytes");
 }
 
-// Each run of a command, and each child of a run, read the file for itself. The updates of the
-// second run inserted rows, and nobody said so.
+// Once, each run of a command, and each child of a run, read the file for itself. The updates of
+// the second run then inserted rows, and nobody said so.
 TEST_F(KeySetRunTest, AFileThatChangesDuringACommandIsReadOnce) {
   const auto keys = [](char first) {
     std::string text;
@@ -82,7 +82,7 @@ TEST_F(KeySetRunTest, AFileThatChangesDuringACommandIsReadOnce) {
       "--json run.json ";
   ASSERT_EQ(Run(common + "--workload insert --threads 1").code, 0);
   std::thread changes([&] {
-    bool writes = false;  // as the first run does when the record does not tell the rows
+    bool writes = false;  // the first run writes: the record does not tell the rows
     for (int i = 0; i < 6000 && !writes; ++i) {
       const json record = json::parse(Read(directory_ / "d/testbed.json"), nullptr, false);
       writes = record.is_object() && record.value("population", json()).is_null();

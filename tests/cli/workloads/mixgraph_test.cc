@@ -58,8 +58,8 @@ TEST_F(MixgraphTest, ItsDefaultsAreThoseOfDbBench) {
   EXPECT_EQ(Json("run.json")["options"]["value_size"], 100);
 }
 
-// Its values have other sizes than those that the load made, of which the record alone tells later
-// runs.
+// The values that mixgraph writes have other sizes than those of the load. Only the record tells
+// later runs of them.
 TEST_F(MixgraphTest, LaterRunsKnowThatValuesOfOtherSizesWereStored) {
   const std::string common =
       "--engine btree --ram 64M --rows 2000 --value-size 400 --account off --quiet --dir d "

@@ -152,7 +152,7 @@ TEST_F(SysbenchTest, WhatAnEarlierPhaseWroteIsCheckedAtTheEnd) {
   EXPECT_NE(checked.err.find("page"), std::string::npos) << checked.err;
 }
 
-// Their loads are not followed by a check of the database as a whole, which reads it.
+// A check of the whole database reads it, so none follows the load of an engine without reads.
 TEST_F(SysbenchTest, ADatabaseOfWhichNothingCanBeReadIsNotChecked) {
   for (const char* words :
        {"--engine log --workload sysbench-load", "--engine null --workload ib.i0"}) {

@@ -28,8 +28,8 @@ class TraceStopTest : public StartedCommandTest {
   }
 };
 
-// Ctrl-C also ends the program that writes into the pipe. What it had written until then passed for
-// the whole file, and the import reported success.
+// Ctrl-C also ends the program that writes into the pipe. Once, what that program had written until
+// then passed for the whole file, and the import reported success.
 TEST_F(TraceStopTest, AnImportThatIsStoppedMakesNoTraceOfAPart) {
   ::signal(SIGPIPE, SIG_IGN);
   const std::string fifo = directory_ / "fifo";
@@ -108,7 +108,7 @@ TEST_F(TraceStopTest, ALongTraceIsNotReadToItsEnd) {
   }
 }
 
-// A part of a phase passed for the whole, and the trace of a whole phase was lost for it.
+// Once, a part of a phase passed for the whole, and replaced the trace of a whole phase.
 TEST_F(TraceStopTest, ARecordingThatIsStoppedLeavesTheTraceThatWasThere) {
   const std::string words =
       "--engine null --ram 64M --rows 1000 --threads 1 --warmup 0 --account off --quiet "

@@ -181,7 +181,7 @@ TEST_F(TraceCommandTest, ASweepReplaysWithAThreadForEachClientOfTheTrace) {
   EXPECT_EQ(cells, 2);
 }
 
-// It ended with 0, and a script went on to replay a trace that was not there, or an older one.
+// Once, such a run ended with 0, and a script went on to replay an older trace or none.
 TEST_F(TraceCommandTest, ARecordingOfNoOperationFailsAndSaysThatThereIsNoTrace) {
   const CommandResult result =
       Run("--engine btree --ram 64M --rows 50 --threads 1 --warmup 0 --account file --quiet "
@@ -304,15 +304,16 @@ TEST_F(TraceCommandTest, AReplayAfterAReplayKnowsTheRowsAndChecksThem) {
   const json first = Phase(words + "insert,replay:a.trace --dir d", "replay");
   const json second = Phase("--dir d --reuse --verify all --workload replay:a.trace", "replay");
   ASSERT_TRUE(second.contains("rows_inserted"));
-  // Updates of the trace put rows that its erases have taken away since, and the erases find them.
+  // The updates put rows again that the first replay had erased, and the erases of the second
+  // replay find them.
   EXPECT_EQ(second["rows_inserted"].get<int>() - second["rows_erased"].get<int>(), 0);
   const json counted = Json("run.json")["runs"][0]["phases"][0];
   ASSERT_EQ(counted["name"], "count-rows");
   EXPECT_EQ(counted["rows"], 2000 - first["rows_erased"].get<int>());
 }
 
-// A replay needs no row of the data set, and was refused once it had written keys of its own: the
-// count of the rows before the next one found them.
+// A replay needs no row of the data set. Once, a replay that had written keys of its own was
+// refused when it was repeated, because the count of the rows before it found these keys.
 TEST_F(TraceCommandTest, AReplayOfOtherKeysIsRepeated) {
   std::ofstream(directory_ / "log.csv")
       << "key,operation,value_size\nsome,set,40\nother,set,50\nsome,get,40\n";
@@ -427,7 +428,8 @@ TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
                 "--time-unit is of the column time of --format csv");
   ExpectRefused(Run("trace import --format csv --time-unit min text -o out"),
                 "--time-unit min is not accepted; it takes s, ms, us, ns");
-  // The first of these read all, wrote nothing, and reported success; the other wrote a file "-".
+  // Once, the empty name made the command read all, write nothing and report success; "-" made it
+  // write a file of that name.
   for (const std::string command : {"trace import --format csv text -o ", "trace scale text -o "}) {
     const std::string more = command.find("scale") == std::string::npos ? "" : " --share 0.5";
     ExpectRefused(Run(command + "''" + more), "--out '' is not accepted; it takes the name of a");

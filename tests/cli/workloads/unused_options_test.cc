@@ -85,7 +85,7 @@ TEST_F(UnusedOptionsTest, RowsAreDrawnBySomeWorkloadsAlone) {
       {"--distribution", "uniform", "--hit-ratio", "1", "--workload", "fillrandom,mixgraph"});
 }
 
-// Of these, some draw rows, of which each exists, and were accepted.
+// Once, --hit-ratio was accepted with workloads that draw rows, though each of these exists.
 TEST_F(UnusedOptionsTest, RowsThatDoNotExistAreOfPointReads) {
   const std::string none =
       "--hit-ratio is for workloads with point reads, such as point-read, multi-get and ycsb-a, "
@@ -120,7 +120,7 @@ TEST_F(UnusedOptionsTest, AdviceForThePageCacheIsOfWhatItServes) {
   ExpectUsed({"--file-advice", "normal", "--io", "direct"});
 }
 
-// Of an engine that does its IO itself no read is recorded, and the run said nothing of it.
+// No read of an engine that does its IO itself is recorded. Once, the run said nothing of that.
 TEST_F(UnusedOptionsTest, TheReadaheadModelIsOfReadsThatAreRecorded) {
   ExpectRefused(Run("--engine mmapv1 --ram 64M --rows 1000 --dir d --readahead-model"),
                 "--readahead-model replays the reads of engines that read through testbed's file "
@@ -171,7 +171,8 @@ TEST_F(UnusedOptionsTest, LengthsAndRatesAreOfPhasesWithoutTheirOwn) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-// A run whose workloads all end by themselves took --seconds and --warmup, and had neither.
+// Once, a run whose workloads all end by themselves took --seconds and --warmup, which have no
+// effect on it.
 TEST_F(UnusedOptionsTest, ATimeIsOfPhasesThatDoNotEndByThemselves) {
   const std::string none = " of their own, and --workload has no such phase; leave ";
   const std::string ending = " --workload 'linkbench-load,linkbench-check,settle'";
@@ -196,7 +197,8 @@ TEST_F(UnusedOptionsTest, ATimeIsOfPhasesThatDoNotEndByThemselves) {
   EXPECT_EQ(WithoutUndrawn(words), replay);
 }
 
-// A sweep over an option that another one overrides compared cells that were one and the same.
+// Once, a sweep over an option that another one overrides compared cells that were one and the
+// same.
 TEST_F(UnusedOptionsTest, OfTwoOptionsThatDecideTheSameOneIsRefused) {
   ExpectUnused("--cache-size 16M --cache-pct 20",
                "--cache-size and --cache-pct both decide the size of the engine's cache; leave one "
