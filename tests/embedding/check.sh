@@ -24,7 +24,7 @@ for field in DEPENDS RECOMMENDS; do
   [[ $packages =~ ^$name(, $name)*$ ]] || die "libtestbed-dev: the field $field is \"$packages\""
 done
 
-# It is moved after it was installed: nothing in it may say where it was.
+# The prefix is moved after the installation: nothing in it may name its first place.
 cmake --install "$build_dir" --prefix "$work/first/prefix" --component development >"$work/install.log"
 mv -- "$work/first/prefix" "$work/prefix"
 prefix=$work/prefix

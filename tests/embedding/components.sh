@@ -19,7 +19,7 @@ for package in Threads fmt; do echo "set(${package}_FOUND TRUE)" >"modules/Find$
 cat >CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(components NONE)
-set(CMAKE_CXX_COMPILER_LOADED ${CXX})  # as a project with C++ has it
+set(CMAKE_CXX_COMPILER_LOADED ${CXX})  # a project with C++ has this variable
 set(CMAKE_FIND_LIBRARY_PREFIXES lib)
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)
