@@ -30,7 +30,7 @@ class PartitionTest : public testing::Test {
     if (!Runs("truncate -s 64M " + image)) GTEST_SKIP() << "no image";
     loop_ = Said("losetup -f --show " + image);
     if (loop_.empty()) GTEST_SKIP() << "no loop device";
-    RemovePartitions();  // of a test that was killed
+    RemovePartitions();  // a test that was killed may have left some
     for (const char* partition : {"1 2048 49152", "2 53248 49152"}) {
       if (!Runs("addpart " + loop_ + " " + partition)) GTEST_SKIP() << "no partitions";
     }
