@@ -153,8 +153,8 @@ TEST_P(RowRuleTest, KeysAndValuesAreAnyBytesAndKeysOrderAsUnsignedBytes) {
   }
 }
 
-// So a secondary index is read: its values are the keys of the rows. Short values and long ones lie
-// in different places.
+// A secondary index is read in this way: its values are the keys of the rows. Short values and long
+// ones lie in different places.
 TEST_P(RowRuleTest, WhatACallReturnedMayBeGivenToTheNext) {
   Open();
   const std::vector<std::string> names = {"ada", "a name that is longer than a short string", "b"};

@@ -114,7 +114,7 @@ class DamageTest : public EngineTest {
   }
 
   const std::string database_ = dir_ + "/database";
-  const std::string older_ = dir_ + "/older";  // its files at a checkpoint with half of the rows
+  const std::string older_ = dir_ + "/older";  // copy from a checkpoint with half of the rows
 };
 
 bool Flip(const fs::path& file, uint64_t at) {

@@ -264,7 +264,7 @@ class FullDeviceTest : public RefusalTest {
  public:
   // FullDiskTest has our engines in each mode, on a disk that is only in memory.
   static constexpr CaseChoice kChoice = {};
-  // Others do not promise to keep what was committed.
+  // Engines without Durability::kSync do not promise to keep what was committed.
   static bool IsFor(const EngineCase& c) {
     const std::vector<Durability>& able = FindEngine(c.engine).capabilities.durabilities;
     return std::find(able.begin(), able.end(), Durability::kSync) != able.end();

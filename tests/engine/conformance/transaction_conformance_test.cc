@@ -233,7 +233,7 @@ TEST_P(TransactionTest, NothingIsKeptWhenAWriteHasFailed) {
   const std::unique_ptr<Session> holder = engine_->NewSession();
   holder->Begin();
   holder->Put(table_, "held", "1");
-  EXPECT_EQ(GetBy(holder.get(), table_, "held"), "1");  // its server has the write, and the lock
+  EXPECT_EQ(GetBy(holder.get(), table_, "held"), "1");  // the server has the write, and the lock
   session_->Begin();
   ErrorOf(Error::kRun, [&] {
     // WiredTiger itself refuses a commit in which another write has succeeded.
