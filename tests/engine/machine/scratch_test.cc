@@ -384,7 +384,7 @@ TEST_P(ScratchTest, AFileSystemThatCannotBeMountedIsMadeAnew) {
   std::string why;
   if (!FaultDisk::Available(&why)) GTEST_SKIP() << why;
   ScratchOptions options = Options();
-  options.fault_disk = true;  // its Remount drops what the kernel has cached of the device
+  options.fault_disk = true;  // Remount then drops the kernel's cache of the device
   auto scratch = ScratchDevice::Create(options);
   const std::string file = scratch->path() + "/f";
   std::ofstream(file) << "text";
