@@ -254,7 +254,7 @@ TEST_P(OldServerTest, RefusesWhatItCannotHonour) {
   }
 }
 
-// Its first complaint is always that it has no tables of privileges.
+// An old server's first complaint is always that it has no tables of privileges.
 TEST_P(OldServerTest, ALostConnectionIsToldWithoutTheServersUsualComplaint) {
   Open();
   Put("t", "k", "v");

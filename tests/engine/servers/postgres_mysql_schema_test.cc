@@ -94,7 +94,7 @@ class SchemaOfALivingRunTest : public EngineTest {
  protected:
   void SetUp() override {
     EngineTest::SetUp();
-    options_.durability = Durability::kSync;  // as each server has it
+    options_.durability = Durability::kSync;  // each server has this level
   }
   // Opens a database in the directory `name` on the server of the test's own database.
   std::unique_ptr<Engine> Connect(const std::string& name) {

@@ -249,7 +249,7 @@ TEST_P(PostgresServerTest, ACheckpointThatIsNotAllowedMakesCommitsDurableAllTheS
   EXPECT_EQ(Ask("testbed", "", "SELECT pg_current_wal_flush_lsn() >= $$" + end + "$$"), "t\n");
 }
 
-// It would tell 0 blocks.
+// A server with track_counts=off tells 0 blocks, which would look like a count.
 TEST_P(PostgresServerTest, AServerThatCountsNoBlocksTellsNone) {
   Open();
   EXPECT_TRUE(engine_->Counters().block_requests.has_value());

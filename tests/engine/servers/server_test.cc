@@ -61,7 +61,7 @@ TEST_P(ServerTest, LeavesWhatIsAnothersOnAServerThatRunsAlready) {
   std::unique_ptr<Engine> next = Connect("b", "shelf", true);
   EXPECT_EQ(ValueOf(next.get(), "k"), kAbsent);
   PutIn(next.get(), "k", "of b");
-  ErrorOf(Error::kUsage, [&] { Connect("a", "shelf"); });  // its own schema was replaced
+  ErrorOf(Error::kUsage, [&] { Connect("a", "shelf"); });  // the schema that a had was replaced
   EXPECT_EQ(ValueOf(next.get(), "k"), "of b");
   next.reset();
   // A directory that is gone may only be unmounted, so its database must stay.

@@ -15,7 +15,7 @@ namespace testbed {
 
 class ServerTest : public EngineTest {
  public:
-  // They speak to a server.
+  // These tests are for the engines that are a server's client.
   static bool IsFor(const EngineCase& c) { return FindEngine(c.engine).capabilities.server; }
 
  protected:
