@@ -50,9 +50,9 @@ void PrintTo(const EngineCase& c, std::ostream* out);
 const std::vector<EngineCase>& EngineCases();
 std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info);
 
-// Which cases of a suite are part of each run of the tests. Each engine is tested in one IO mode at
-// least, which differs from suite to suite. Options that choose another server or access, such as
-// access=select, are for the nightly run only.
+// The choice of the cases of a suite that are part of each run of the tests. Each engine is tested
+// in one IO mode at least, which differs from suite to suite. Options that choose another server or
+// access, such as access=select, are for the nightly run only.
 struct CaseChoice {
   bool own_modes = false;      // each IO mode and compression of the engines of this project
   bool library_modes = false;  // each IO mode of the other engines
@@ -91,7 +91,7 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
  protected:
   EngineTest();
   ~EngineTest() override;
-  void SetUp() override;  // also skips direct IO where the file system has none
+  void SetUp() override;  // skips a case of direct IO where the file system has none
 
   const EngineInfo& info() const { return FindEngine(GetParam().engine); }
   // Opens the test's database with options_, then the table "default" and a session. Close closes

@@ -74,8 +74,8 @@ TEST_F(InnodbTest, LeavesTheProcessAsItWas) {
   EXPECT_EQ(pipe.sa_handler, SIG_DFL);
 }
 
-// Of two servers at once, the later one would put back what the other had changed, and the process
-// would keep a stderr that takes the messages of a server which starts.
+// When two servers started at once, the later one would put back what the other had changed. The
+// process would keep a stderr that takes the messages of a server which starts.
 TEST_F(InnodbTest, ServersThatStartAndEndAtOnceLeaveTheProcessAsItWas) {
   const mode_t before = ::umask(027);
   struct stat own {};
@@ -259,7 +259,7 @@ TEST_F(InnodbTest, TemporaryFilesAreInTheDatabasesDirectory) {
   }
 }
 
-// Such a directory is open, because the server takes no colon in its path.
+// The server takes no colon in a path, so it gets this temporary directory by an open descriptor.
 TEST_F(InnodbTest, AServerThatDoesNotStartLeavesItsTemporaryDirectoryClosed) {
   options_.extra = {{"server_option", "innodb_typo_option=7"}};
   ErrorOf(Error::kUsage, [&] { Open("at 12:30"); });

@@ -384,7 +384,7 @@ TEST_F(LmdbTest, MoreTablesAndReadersThanAskedForAreErrorsThatNameTheOption) {
 TEST_F(LmdbTest, AThousandClientsReadByGetAndByCursorsAtOnce) {
   Open();
   Put(1, 10);
-  // Their slots are a hole of the lock file until they are used.
+  // The clients' slots are a hole of the lock file until they are used.
   EXPECT_LT(engine_->SizeOnDisk().total(), fs::file_size(dir_ + "/lock.mdb"));
   std::vector<std::unique_ptr<Session>> sessions;
   std::vector<std::unique_ptr<Cursor>> cursors;

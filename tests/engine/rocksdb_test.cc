@@ -553,7 +553,7 @@ TEST_F(RocksdbTest, AScanOfBufferedFilesReadsEachBlockByItself) {
 TEST_F(RocksdbTest, SeeksAndWritesTakeTheRowOfACursor) {
   Open();
   const TableId table = engine_->OpenTable("t");
-  const std::string key(60, 'k');  // too long for the iterator's own buffer
+  const std::string key(60, 'k');  // longer than the iterator's own buffer
   const std::string value = RowValue(1, 5000);
   session_->Put(table, key, value);
   const auto cursor = session_->NewCursor(table);

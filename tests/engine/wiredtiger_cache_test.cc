@@ -101,7 +101,7 @@ TEST_F(WiredtigerCacheTest, AValueMayBeLargerThanTheCache) {
 }
 
 // WiredTiger counts the read of an overflow item as a page read, but not as one that was asked of
-// the cache, so the hits fell in a phase of such reads.
+// the cache. Once, the hits fell in a phase of such reads.
 TEST_F(WiredtigerCacheTest, ReadsOfOverflowItemsAreMissesOfTheCache) {
   options_.extra["leaf_value_max"] = "0";
   OpenWithLargeValues();

@@ -409,14 +409,14 @@ TEST_F(WiredtigerTest, TextThatUndoesAnOptionOfTheRunIsRefused) {
     const std::string said = refusal("connection_config", "hash=(buckets=64)," + key + "=(x=1)");
     EXPECT_NE(said.find(key + "=(x=1): it follows from"), std::string::npos) << said;
   }
-  // Of a nested key the run decides some parts.
+  // The run decides some parts of a nested key.
   for (const std::string text :
        {"log=(force_write_wait=1,enabled=false)", "log=(compressor=zlib)", "log=(path=journal)",
         "eviction=(threads_max=20)", "log=[path=journal]", "eviction={threads_max=20}"}) {
     const std::string said = refusal("connection_config", text);
     EXPECT_NE(said.find(": it follows from"), std::string::npos) << said;
   }
-  // These two say something to the file system, which is testbed's.
+  // Two keys are for the file system, which is testbed's.
   for (const std::string text : {"access_pattern_hint=random", "os_cache_dirty_max=1M"}) {
     const std::string said = refusal("table_config", text);
     EXPECT_NE(said.find(text + ": it follows from"), std::string::npos) << said;
