@@ -26,7 +26,7 @@ class FuzzedStore {
     options_.cache_bytes = (80 + 40 * input->Below(8)) << 10;
     options_.durability = Durability::kNone;
     options_.log.segment_bytes = 256 << 10;
-    options_.checkpoint_log_bytes = 1ull << 40;  // when the input says so
+    options_.checkpoint_log_bytes = 1ull << 40;  // the input says when to checkpoint
     compressed_ = input->Below(2) == 0;
     if (compressed_) {
       options_.page_size = 8192;
