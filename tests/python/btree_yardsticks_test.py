@@ -20,7 +20,7 @@ import btree_yardsticks  # noqa: E402
 # With these figures btree is just where it is to be.
 ENOUGH = {"ratio": 1.5, "point-read": 100, "multi-get": 12.5, "block_reads": 1900, "block_read_bytes": 14400000,
           "btree point-read": 7, "wiredtiger point-read": 7, "btree update": 3, "wiredtiger update": 4}
-WRITTEN = 3 * btree_yardsticks.PAGE  # of the file of the rows, the rest of which is allocated ahead
+WRITTEN = 3 * btree_yardsticks.PAGE  # written bytes of the file with the rows, whose rest is allocated ahead
 FIO = {"fio version": "fio-3.33", "jobs": [{"read": {"iops": 1000, "bw_bytes": 8000000}}]}
 
 

@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = SOURCE / "bench/engine_defaults.py"
 DIRECTORY = pathlib.Path(sys.argv.pop(1)).resolve()
 
-# It writes down its words. It finds side c faster for sure by a fifth and the others as fast as a within a hundredth, and is not sure of d. The file
+# The stand-in for testbed writes down its words. It finds side c faster for sure by a fifth and the others as fast as a within a hundredth, and is not sure of d. The file
 # "behaviour" beside it says, by words of a setting ("" of the defaults), which it refuses, which fail and which change nothing, its engine's release, whether it is old, and whether the time is too short.
 STAND_IN = """#!PYTHON -IS
 import json, os, sys

@@ -114,7 +114,7 @@ class NotebookTest(unittest.TestCase):
         series = tr.rows(self.file, "series")
         measured = [row for row in series if row["kind"] == "measure"]
         stalled = [row for row in measured if all(row[name] == measured[-1][name] for name in ("run", "phase_index"))][0]
-        stalled["max_us"] = 2e6  # its first second: the last may be a rest
+        stalled["max_us"] = 2e6  # the phase's first second: the last one may be a rest
         axes = tr.plot_time(series)
         shaded = [patch for patch in axes[0].patches if patch.get_alpha() == 0.2]
         self.assertEqual(len(shaded), 1, "the stall is shaded")

@@ -286,7 +286,7 @@ class PlainTest(unittest.TestCase):
         for library in ("pandas", "polars"):
             module = unittest.mock.MagicMock()
 
-            def columns():  # those that the library was last asked for
+            def columns():  # the columns that the library was last asked for
                 call = module.DataFrame.call_args
                 return call.kwargs["columns"] if library == "pandas" else list(call.args[0])
             with unittest.mock.patch.dict(sys.modules, {library: module}):
