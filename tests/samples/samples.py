@@ -86,7 +86,7 @@ def is_built(header, command, build_dir):
         return "engine_bench.cc" in (build_dir / "compile_commands.json").read_text()
     parts = pathlib.Path(header).parts
     if parts[0] != "engines" or len(parts) < 3 or not (TREE / "engines" / parts[1] / "CMakeLists.txt").exists():
-        return True  # of no engine, or of a room that engines share
+        return True  # the header is of no engine, or of a room that engines share
     return f"-DTESTBED_HAVE_{parts[1].upper()}=1" in command
 
 
