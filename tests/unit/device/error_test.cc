@@ -50,7 +50,7 @@ TEST(ErrorTest, AnExceptionIsTheErrorThatItIs) {
   EXPECT_STREQ(SentenceOf(std::bad_alloc()), Error::Of(std::bad_alloc()).what());
 }
 
-// It is also the advice of programs that have no --dir, and of commands that write elsewhere.
+// Programs without an option --dir give the same advice, and so do commands that write elsewhere.
 TEST(ErrorTest, TheAdviceNamesNoOption) {
   for (const int code : {ENOSPC, EDQUOT, EROFS, EACCES}) {
     const std::string sentence = Error::Io("open", "/d/f", code).what();
