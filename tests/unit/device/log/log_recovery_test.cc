@@ -27,7 +27,7 @@ struct SmallLog {
   std::string file;  // path of its only segment
   std::vector<std::string> records;
   struct Group {
-    uint64_t begin, end;  // of the frame in the file, without padding
+    uint64_t begin, end;  // the frame's place in the file, without padding
     size_t records;       // records in the log up to the end of this group
   };
   std::vector<Group> groups;
@@ -430,7 +430,7 @@ TEST_F(LogRecoveryTest, ALastSegmentWhoseHeaderIsHalfWrittenIsTakenOver) {
   std::vector<std::string> replayed;
   OpenLog(directory_, TinyOptions(), &replayed);
   EXPECT_EQ(replayed, small.records);
-  // Such a header is damage when another segment follows, or when its number is not the next one.
+  // Half of a header is damage when another segment follows, or when its number is not the next.
   Spill(LogSegmentPath(directory_, 2), half);
   Spill(LogSegmentPath(directory_, 3), "");
   EXPECT_TRUE(ReadLog(directory_).damage);
