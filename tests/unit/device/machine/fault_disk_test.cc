@@ -149,7 +149,7 @@ TEST_F(FaultDiskTest, WhatHasTheNameOfItsMountPointIsNotOpenedInItsPlace) {
   fs::create_symlink("../moved/disk", dir_ + "/mount/disk");
   EXPECT_THROW(disk->Open(O_RDWR), Error) << "it is a link";
   EXPECT_EQ(TextOf(dir_ + "/theirs/disk"), kPrecious);
-  disk.reset();  // which unmounts by the name
+  disk.reset();  // unmounts the disk by its name
   EXPECT_EQ(::umount2((dir_ + "/moved").c_str(), MNT_DETACH), 0);
 }
 
@@ -183,8 +183,8 @@ TEST_F(FaultDiskTest, AnImageThatIsRenamedWhileItIsWrittenStaysTheImage) {
   EXPECT_EQ(TextOf(dir_ + "/theirs/disk"), kPrecious);
 }
 
-// A file system may have no locks, as one of another host may. A hundred images were tried, and
-// left there.
+// A file system may have no locks, as one of another host may. Once, a hundred images were tried,
+// and left there.
 TEST_F(FaultDiskTest, AnImageThatTheSystemDoesNotLockIsNotLeftBehind) {
   ScratchOptions options;
   options.directory = dir_ + "/mount";

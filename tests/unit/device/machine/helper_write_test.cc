@@ -49,7 +49,7 @@ TEST_F(HelperWriteTest, AWriteThatMakesNoProgressIsGivenUp) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   EXPECT_LT(seconds(0), 10);
-  // It is looked at once a millisecond at most.
+  // The function asks `left` once a millisecond at most.
   EXPECT_GE(seconds(300), 0.25);
   EXPECT_LT(seconds(1000), 10);
 }

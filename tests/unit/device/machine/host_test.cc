@@ -220,7 +220,7 @@ TEST(DoctorTest, ChecksEverythingOnceAndLeavesNothing) {
   EXPECT_THROW(Doctor(directory), Error);
 }
 
-// A full disk was taken for a kernel without cachestat(2).
+// Once, a full disk was taken for a kernel without cachestat(2).
 TEST(DoctorTest, ADirectoryThatTakesNoBytesIsSaidNotToBeWritten) {
   std::string directory = fs::current_path() / "doctor_full_XXXXXX";
   ASSERT_NE(mkdtemp(directory.data()), nullptr);

@@ -168,7 +168,7 @@ TEST(MemoryBudgetTest, WithoutSwapAccountingASentenceSaysThatSwapIsNotBounded) {
   }
 }
 
-// Such a budget was said to be in force, and its report called memory unused that nobody had.
+// Once, such a budget was said to be in force, and memory that the machine lacks counted as unused.
 TEST(MemoryBudgetTest, ABudgetAboveTheMemoryOfTheMachineBoundsNothing) {
   for (const int version : {1, 2}) {
     FakeCgroups cgroups(version, "/", "/");
@@ -411,7 +411,7 @@ TEST(MemoryBudgetTest, RemovesOnlyGroupsThatNoRunHolds) {
 }
 
 // Dirty pages of a file system that an error has made read-only can neither be written nor dropped.
-// The parent of such a run waited for the kernel without end, and its results were lost.
+// Once, the parent of such a run waited for the kernel without end, and its results were lost.
 TEST(MemoryBudgetTest, AGroupWhosePagesTheKernelDoesNotReclaimStays) {
   for (const int version : {1, 2}) {
     FakeCgroups cgroups(version, "/", "/");
