@@ -129,7 +129,7 @@ TEST(GradeTest, WhatIsNotChargedWeighsAsMuchAsWhatIsNotCounted) {
   EXPECT_EQ(DecideGrade({true, false, {"some reads are nobody's"}, {}}).letter, 'C');
 }
 
-// They were a part of what other programs read, at grade A.
+// Once, such reads counted as reads of other programs, and the grade was A.
 TEST(GradeTest, ReadsThatWorkersOfIoUringIssuedAreChargedToNoOperation) {
   RegisterThreads(kRingWorkers, FileKind::kData);
   LedgerCounts counts;

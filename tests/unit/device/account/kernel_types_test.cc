@@ -136,8 +136,8 @@ TEST(AccountProgramTest, AssemblesForLayoutsThatAreFarApart) {
   EXPECT_GT(AssembleAccountProgram(*layout, {}, event).size(), size);
 }
 
-// A byte within a number lies at another address on a big-endian machine (s390x), where the program
-// took the highest byte of KernelSlot::kind for the kind of a call's file.
+// A byte within a number lies at another address on a big-endian machine (s390x). Once, the program
+// took the highest byte of KernelSlot::kind there for the kind of a call's file.
 TEST(AccountProgramTest, LoadsWholeNumbers) {
   std::string why;
   const auto types = KernelTypes::Load(&why);
@@ -158,7 +158,7 @@ TEST(LibbpfTest, HasItsPrinterAfterAnAccountWasStarted) {
   const auto device = BlockDevice::Find(".");
   if (!device) GTEST_SKIP() << "the working directory lies on no block device";
   const libbpf_print_fn_t before = libbpf_set_print(&PrintNothing);
-  (void)KernelAccount::Start(*device, nullptr);  // also where this user may not count
+  (void)KernelAccount::Start(*device, nullptr);  // may fail
   EXPECT_TRUE(libbpf_set_print(before) == &PrintNothing);
 }
 

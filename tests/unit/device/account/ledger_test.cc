@@ -148,7 +148,8 @@ TEST_F(LedgerTest, TheLastBucketHoldsAllThatIsMore) {
 }
 
 // An IO scheduler joins two waiting requests while it takes a third, and the account takes one
-// request from the thread that it does so on. The operation was among those of 15 reads and more.
+// request from the thread that makes it do so. Once, the operation then counted among those of 15
+// reads and more.
 TEST_F(LedgerTest, AnOperationThatJoinsRequestsOfOthersHasCausedNoRead) {
   FakeAccount account;
   Ledger::Get().Configure(AccountDepth::kKernel, &account);
@@ -215,7 +216,8 @@ TEST_F(LedgerTest, AFileThatGetsTheInodeOfAClosedOneStaysKnown) {
   Ledger::Get().Configure(AccountDepth::kFile, nullptr);
 }
 
-// A removed file stayed known, and a file of another program that got its inode was the run's.
+// Once, a removed file stayed known, and a file of another program that got its inode counted as
+// the run's.
 TEST_F(LedgerTest, AFileWithoutANameIsForgottenWhenItIsClosed) {
   std::string directory = std::filesystem::current_path() / "ledger_test_XXXXXX";
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
