@@ -104,7 +104,7 @@ void JoinRequests(BenchmarkRun& run) {
   run.Measure([] {});
 }
 
-// It was 18,446,744,073,709,551,615 reads.
+// Once, the benchmark had 18,446,744,073,709,551,615 reads.
 TEST_F(OwnBenchmarkTest, ANumberOfRequestsMayBeBelowNone) {
   RegisterBenchmarkOn("btree", "JoinRequests", JoinRequests)->Iterations(1);
   const std::string report = Run("JoinRequests");

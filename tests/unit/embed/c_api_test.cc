@@ -496,7 +496,7 @@ TEST(CApiOpen, WrongOptionsMakeNothing) {
   EXPECT_THAT(refused("btree", "page_size=5000"), HasSubstr("powers of two"));
   EXPECT_THAT(refused("btree", "create=0"), HasSubstr("holds no database of btree"));
   EXPECT_THAT(refused("btree", "colour=red"), HasSubstr("colour"));
-  // It depends on the file system, so the engine asks when the directory is there.
+  // torn_page depends on the file system, so the engine asks once the directory is there.
   EXPECT_THAT(refused("btree", "torn_page=atomic"), HasSubstr("needs --io direct"));
   EXPECT_THAT(refused("elm", "io=mmap"), HasSubstr("elm is not known"));
   EXPECT_FALSE(std::filesystem::exists(path));

@@ -243,7 +243,7 @@ TEST(EmbeddedBtree, IsNeitherUsedNorClosedByAForkedChild) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::alarm(60);  // it would wait for threads that it does not have
+    ::alarm(60);  // the child would wait for threads that it does not have
     const int refused = RefusedInChild(engine.get());
     engine.reset();
     ::_exit(refused);
@@ -329,7 +329,7 @@ TEST(EmbeddedBtree, TakesWhatIsWithinItsLimitsAndNothingBeyond) {
     const auto session = engine->NewSession();
     session->Put(last, longest, "1");
     EXPECT_THROW(session->Put(last, longest + "k", "1"), Error);
-    // It is refused for its length alone: its bytes are not looked at.
+    // A value is refused for its length alone: its bytes are not read.
     const std::string_view too_long(longest.data(), (size_t{1} << 30) + 1);
     EXPECT_THROW(session->Put(last, "a", too_long), Error);
     EXPECT_EQ(engine->OpenTable("4094"), 4094u);

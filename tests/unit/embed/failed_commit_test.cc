@@ -43,7 +43,7 @@ class StickySession : public Session {
 
  private:
   StickyRows* const rows_;
-  std::optional<StickyRows> own_;  // of the open transaction
+  std::optional<StickyRows> own_;  // rows of the open transaction
 };
 
 class StickyEngine : public Engine {
