@@ -79,7 +79,7 @@ TEST(ExtraOptionsTest, AnotherValueIsToldByNumbersAndFlagsAlone) {
   }
 }
 
-// The sizes of the command's own options are these, too. Those of engines took neither a part of a
+// The command's own options take the same sizes. Once, those of engines took neither a part of a
 // unit nor a small b.
 TEST(ExtraOptionsTest, ASizeIsAWholeNumberOfBytesBelowTwoToTheSixtyFour) {
   EXPECT_EQ(ParseBytes("18446744073709551615"), UINT64_MAX);
@@ -130,7 +130,7 @@ TEST(ExtraOptionsTest, RefusesValuesOfTheWrongForm) {
   for (const char* text : {"", "k", "4q", "4kk", "4ki", "-4k", "17G", "99999999T", "1"}) {
     ExpectRefused(text, [](const ExtraOptions& e) { e.Bytes("opt", 1, 2, 16ull << 30); });
   }
-  // The bounds were told as 0.001000 and 1000000000.000000.
+  // Once, the sentence had the bounds as 0.001000 and 1000000000.000000.
   ExpectRefused(
       "-1", [](const ExtraOptions& e) { e.Number("opt", 1, 0.001, 1e9); },
       "numbers from 0.001 to 1000000000");

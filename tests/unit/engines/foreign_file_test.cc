@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Contents = std::map<std::string, std::string>;  // of the files of a directory, by path in it
+using Contents = std::map<std::string, std::string>;  // files of a directory, by path in it
 
 constexpr int kRows = 400, kVersions = 4;
 

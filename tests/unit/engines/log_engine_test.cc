@@ -76,7 +76,7 @@ TEST_F(LogEngineTest, ATransactionIsOneRecordAndARolledBackOneIsNone) {
   session->Commit();
   // The records must be durable although the engine is still open.
   EXPECT_THAT(Transactions(), ElementsAre("0:a=1", "0:b=2 1:2b= 0:a-"));
-  EXPECT_EQ(Counter(*engine, "log_syncs"), 3u);  // of the log's first frame and of two commits
+  EXPECT_EQ(Counter(*engine, "log_syncs"), 3u);  // for the log's first frame and two commits
 }
 
 // A row may find no memory for its header, its key or its value.
@@ -152,7 +152,7 @@ TEST_F(LogEngineTest, TakesNoRowOfATableThatWasNotOpened) {
     auto engine = Open();
     auto session = engine->NewSession();
     EXPECT_THROW(session->Put(1, "k", "v"), Error);
-    EXPECT_THROW(session->Put(UINT32_MAX, "k", "v"), Error);  // as a row it would be erased
+    EXPECT_THROW(session->Put(UINT32_MAX, "k", "v"), Error);  // has the bit of an erase
     EXPECT_THROW(session->Erase(4096, "k"), Error);
     session->Put(engine->OpenTable("index1"), "k", "v");
   }
@@ -365,7 +365,7 @@ TEST_F(LogEngineTest, AnUnfinishedCreationIsMadeAnew) {
 // fails, and must not remove the other one's files, which have the names of its own.
 TEST_F(LogEngineTest, AFailedCreationLeavesADatabaseThatTookItsPlace) {
   options_.durability = Durability::kSync;
-  // So many segments take seconds, and the exchange comes when the second one is there.
+  // Making 200 segments takes seconds, and the exchange comes when the second one is there.
   options_.extra = {{"log_segment", "1M"}, {"log_keep", "200M"}};
   const std::string log = append_log::LogDirectory(directory_), theirs = Fresh("theirs");
   const std::vector<std::string> names = {"tables", "log-000001", "log-000002", "log-000003",

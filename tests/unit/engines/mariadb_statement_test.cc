@@ -16,7 +16,7 @@ namespace testbed {
 namespace {
 
 MYSQL connection;
-unsigned code = 0;  // of the last call
+unsigned code = 0;  // error code of the last call
 
 MariadbCalls LibraryWithoutRows() {
   MariadbCalls calls;

@@ -49,7 +49,7 @@ class ResizingServer {
   }
 
   std::deque<std::string> refusals;  // answers to the next requests for a size
-  std::deque<std::string> states;    // of a resize in the server's thread; the last one is repeated
+  std::deque<std::string> states;    // of the server's resize, in turn; the last one is repeated
   std::map<std::string, std::string> variables = {{"innodb_buffer_pool_size", "25165824"},
                                                   {"innodb_max_dirty_pages_pct", "90.000000"},
                                                   {"innodb_max_dirty_pages_pct_lwm", "10.000000"}};

@@ -226,14 +226,14 @@ class PlainDialect : public SqlDialect {
 
 // Nodes that show what the first has written after they were asked for it some times.
 struct PlainNodes {
-  std::vector<int> lags;             // by address, in questions
+  std::vector<int> lags;             // by address: questions after which writes show
   std::vector<bool> down;            // by address: it answers nothing
-  std::vector<int> threads;          // by address: that serves a connection
+  std::vector<int> threads;          // by address: the thread that serves a connection
   std::vector<std::string> said;     // "ADDRESS: SQL", but for questions
-  std::vector<size_t> connected_to;  // by each connection
-  int rows = 0;                      // that a read finds
+  std::vector<size_t> connected_to;  // the address of each connection, in order
+  int rows = 0;                      // number of rows that a read finds
   int until_conflict = -1;           // reads before the one that ends in a conflict; -1: none does
-  bool no_memory = false;            // for the next Await
+  bool no_memory = false;            // the next Await finds no memory
   size_t sent = 0;                   // statements of Send
 };
 

@@ -26,7 +26,7 @@ class SleepingServer : public ServerHome {
       : ServerHome(dir, is_new, SIGTERM) {
     MayDiscard();
     fs::create_directories(cluster());
-    std::ofstream(cluster() + "/socket");  // of a server that was killed
+    std::ofstream(cluster() + "/socket");  // a killed server left it
     HoldCluster();
     ServerCommand command;
     command.words = {"/bin/sh", "-c", "echo $$; touch socket; exec sleep 600"};
@@ -54,7 +54,7 @@ class ServerHomeTest : public testing::Test {
 };
 
 TEST_F(ServerHomeTest, AServerEndsWithItsOwnerAndItsDatabaseStaysIfItIsKept) {
-  std::ofstream(dir_ + "/server.log") << "0\n";  // of an earlier start
+  std::ofstream(dir_ + "/server.log") << "0\n";  // an earlier start left it
   {
     SleepingServer server(dir_, true, false);
     EXPECT_TRUE(Runs());
