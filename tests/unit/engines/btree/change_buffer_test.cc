@@ -99,7 +99,8 @@ TEST_F(ChangeBufferTest, HidesNothing) {
   ExpectSound();
 }
 
-// `tree` took it for a table of the user's, and the rows that wait in it for further ones.
+// Once, `testbed tree` took the change buffer for a table of the user, and the rows that wait in it
+// for further rows.
 TEST_F(ChangeBufferTest, IsATreeOfTheEnginesOwn) {
   Open();
   Model model = Load();

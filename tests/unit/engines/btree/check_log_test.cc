@@ -60,7 +60,7 @@ TEST_F(BtreeCheckLogTest, ACrashLeavesNoFault) {
   EXPECT_EQ(after.trees[3].rows, 500u);
 }
 
-// The check and the opening took other names for those of segments.
+// Once, the check and the opening took such names for those of segments.
 TEST_F(BtreeCheckLogTest, AFileWithAnotherNameIsNoSegmentOfTheLog) {
   Crash();
   for (const char* name : {"log-0000001", "log-000001~", "log-18446744073709551616"}) {

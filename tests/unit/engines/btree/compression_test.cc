@@ -196,7 +196,7 @@ TEST_F(CompressedFileTest, ABatchThatAFullDiskCutOffLeavesNoTails) {
   const uint64_t full = file->data_bytes();
   const auto cut_off = [&](char content, int noise_pct) {
     FailingDisk disk(dir_);
-    disk.Fail({DiskCall::kWrite, 2, ENOSPC});  // of the copies, of page 1, of page 3
+    disk.Fail({DiskCall::kWrite, 2, ENOSPC});  // writes: the copies, page 1, page 3
     EXPECT_THROW(Write(file.get(), ids, content, noise_pct), Error);
     EXPECT_EQ(disk.failed(), 1u);
   };

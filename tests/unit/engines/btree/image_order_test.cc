@@ -181,9 +181,9 @@ TEST_F(ImageOrderTest, ATornPageStaysTornWhenARecoveryIsInterrupted) {
   Replay(dir_ + "/log2", begin, [](const char* page, uint64_t) { ExpectRow(page); });
 }
 
-// The first image was copied before the page was merged with its neighbour, and logged after the
-// redo point, before which the merge was. So the cut, of what came from the neighbour, does not fit
-// that image. The second image is that of the page's next write.
+// The log has the first image behind the redo point and the merge before it, although the image was
+// copied before the page was merged with its neighbour. So the cut of what came from the neighbour
+// does not fit that image. The second image is that of the page's next write.
 TEST_F(ImageOrderTest, AChangeThatDoesNotFitAnOldImageWaitsForTheNext) {
   for (const bool cut_first : {false, true}) {
     SCOPED_TRACE(cut_first);

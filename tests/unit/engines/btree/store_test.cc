@@ -376,7 +376,7 @@ TEST_F(StoreTest, AScanOfKnownLengthReadsItsLeavesAtOnce) {
     leaves = LeavesOf(*tree, client.context(), options_.page_size);
   }
   ASSERT_GT(leaves, 50u);
-  const uint64_t rows = model.size() * 10 / leaves;  // of about ten leaves
+  const uint64_t rows = model.size() * 10 / leaves;  // rows of about ten leaves
   Open();                                            // cold
   StoreClient client(store_.get());
   TreeCursor cursor(store_->OpenTable("t"), client.context(), options_.page_size);

@@ -18,7 +18,7 @@ void MixedWork(Store* store, Tree* tree, uint32_t page_size, int t) {
   StoreClient client(store);
   TreeCursor cursor(tree, client.context(), page_size);
   std::mt19937 random(static_cast<uint32_t>(t));
-  Model model;  // of this thread's rows
+  Model model;  // has this thread's rows
   std::string value;
   for (int i = 0; i < kRounds; ++i) {
     const std::string id = std::to_string(random() % 300) + "/" + std::to_string(t);

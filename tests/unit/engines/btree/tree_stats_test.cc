@@ -126,7 +126,7 @@ TEST_F(BtreeTreeStatsTest, TheDiskAddsUpToSizeOnDisk) {
     std::filesystem::remove_all(dir_);
     MakeDatabase(2000);
     Open();
-    store_->Checkpoint();  // as the close will
+    store_->Checkpoint();  // the close takes one, too
     const uint64_t size = store_->DataBytesOnDisk() + store_->LogBytesOnDisk();
     Close();
     InspectOptions one;
