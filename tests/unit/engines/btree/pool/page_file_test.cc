@@ -131,7 +131,7 @@ TEST_F(PageFileTest, ABatchIsNotTakenForPutBackWhenItsCopiesAreNotWhole) {
     auto file = Open();
     {
       FailingDisk disk(dir_);
-      disk.Fail({DiskCall::kWrite, 2, ENOSPC});  // of the copies, of page 1, of page 3
+      disk.Fail({DiskCall::kWrite, 2, ENOSPC});  // writes: the copies, page 1, page 3
       WriteBatch batch(kPageSize, 16);
       AddPages(&batch, ids, 'b');
       EXPECT_THROW(file->Write(&batch), Error);
