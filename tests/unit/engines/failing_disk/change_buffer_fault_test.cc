@@ -15,7 +15,7 @@ namespace {
 
 class ChangeBufferFaultTest : public StoreTest {
  protected:
-  static constexpr int kRows = 3000;  // of more pages than the pool has
+  static constexpr int kRows = 3000;  // they need more pages than the pool has
   static std::string Key(int i) { return "row" + std::to_string(10000 + i); }
 
   void SetUp() override {

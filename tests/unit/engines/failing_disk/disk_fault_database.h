@@ -32,7 +32,7 @@ class FaultDatabase {
 struct FaultMode {
   const char* name;
   std::unique_ptr<FaultDatabase> (*make)();
-  bool whole_blocks = false;  // of the disk (failing_disk.h)
+  bool whole_blocks = false;  // the disk's (failing_disk.h)
 };
 const std::vector<FaultMode>& FaultModes();
 // Returns the modes that need a disk that writes whole blocks.

@@ -90,7 +90,7 @@ class FailingDisk {
   void Cut(uint64_t seed);  // cuts the power now, unless it is cut already
   bool is_cut() const;
 
-  uint64_t calls() const;  // of the kind that was chosen, since Fail
+  uint64_t calls() const;  // calls of the chosen kind since Fail
   uint64_t failed() const;
   uint64_t all_calls() const;  // calls of any kind since the constructor
   // Copies the directory as it is on the device.

@@ -68,7 +68,7 @@ struct Model {
   // happened before it was opened.
   std::map<int, uint64_t> told;
   uint64_t calls = 0, failed = 0, all_calls = 0, cut_at = UINT64_MAX, cut_seed = 0;
-  uint64_t most_bytes = UINT64_MAX;  // of all files
+  uint64_t most_bytes = UINT64_MAX;  // limit of all files together
   bool is_cut = false, whole_blocks = false;
 
   bool Has(const std::string& path) const { return path.starts_with(dir + "/"); }

@@ -14,7 +14,7 @@ namespace {
 
 class FullDiskPagesTest : public StoreTest {
  protected:
-  static constexpr int kRows = 2000;  // of far more pages than the pool has
+  static constexpr int kRows = 2000;  // they need far more pages than the pool has
 
   void SetUp() override {
     StoreTest::SetUp();

@@ -17,7 +17,7 @@ namespace {
 
 class FullDiskScanTest : public StoreTest {
  protected:
-  static constexpr int kRows = 6000;  // of more pages than the pool has; each other key has a row
+  static constexpr int kRows = 6000;  // more pages than the pool has; each other key has a row
   static std::string Key(uint64_t i) { return "row" + std::to_string(100000 + i); }
 
   void SetUp() override {
