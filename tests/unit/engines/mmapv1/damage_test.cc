@@ -123,7 +123,7 @@ TEST_F(Mmapv1DamageTest, AFileThatLostItsHeaderIsAnError) {
   }
 }
 
-// These files do not open as a database's. A check that threw the error wrote no findings.
+// Such files do not open as a database. Once, the check threw this error and wrote no findings.
 TEST_F(Mmapv1DamageTest, ACheckTellsWhatKeepsTheFilesFromOpeningAsAFault) {
   MakeDatabase(false);
   const std::string path = DataPath(database_, 1), away = dir_ + "/away";
