@@ -130,7 +130,7 @@ TEST(CacheModelTest, CostsAreFoundThoughTheDevicesSpeedChanges) {
   EXPECT_LT(std::abs(rates[3] / costs.Rate(0.7, 0.3) - 1), 0.02);
 }
 
-// Its time per operation is infinite. It made the rates of all trials 0.
+// Such a trial's time per operation is infinite. Once, that made the rates of all trials 0.
 TEST(CacheModelTest, ATrialInWhichNoOperationEndedTellsNothingOfTheOthers) {
   std::vector<ReadTrial> trials = {{20000, 0.9, 0.2, 30e-6, 20e-6, 2},
                                    {15000, 0.5, 0.4, 20e-6, 40e-6, 2},

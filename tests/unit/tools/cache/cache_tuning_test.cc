@@ -67,7 +67,7 @@ TEST(CacheTuningTest, NeverLeavesTheRange) {
   EXPECT_EQ(best, kLeastShare);
 }
 
-// Also where the other memory leaves less room than that share.
+// The search tries no smaller share, even where the other memory leaves less room than the least.
 TEST(CacheTuningTest, TriesNoShareThatTheEngineRefuses) {
   for (const double least : {12.0, 40.0}) {
     ShareSearch search;
@@ -218,7 +218,7 @@ TEST(CacheTuningTest, ABlockTakesWhatWasReadOfIt) {
   EXPECT_EQ(StoredBytes({small, silent, large}, 8000), 4000);
 }
 
-// Once, the size of the others was averaged with 0.
+// Once, the block size of the share's other measurements was averaged with 0.
 TEST(CacheTuningTest, AMeasurementWithoutReadsTellsNoSizeOfABlock) {
   int measured = 0, merged = 0;
   double best = 0;
