@@ -75,7 +75,7 @@ TEST_F(CopyTreeTest, HolesStayHoles) {
   EXPECT_LT(st.st_blocks * 512, 8 << 20) << "holes were written";
 }
 
-// The directory was copied without its files.
+// Once, the linked directory was copied without its files.
 TEST_F(CopyTreeTest, WhatLinksLeadToIsCopied) {
   fs::create_directories(dir_ / "disk");
   std::ofstream(dir_ / "disk/log-1") << "log";

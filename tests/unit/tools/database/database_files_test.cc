@@ -37,7 +37,7 @@ class DatabaseFilesTest : public testing::Test {
   std::string dir_;
 };
 
-// Others choose the names, and a terminal would obey what is in them.
+// Other users choose the names, and a terminal would obey control characters in them.
 TEST_F(DatabaseFilesTest, NamesAreListedOnOneLineWithoutControlCharacters) {
   EXPECT_EQ(SomeNames({"a\x1b[2J", "b\nc"}), "a [2J, b c");
   EXPECT_EQ(SomeNames({"1", "2", "3", "4", "5"}), "1, 2, 3, 4, 5");
@@ -68,7 +68,7 @@ TEST_F(DatabaseFilesTest, OfADatabaseNothingStaysButWhatIsNotItsOwn) {
   EXPECT_TRUE(fs::is_empty(dir_));
 }
 
-// The record went, and all files stayed, as if they were not testbed's.
+// Once, the record was removed and all files stayed, as if they were not testbed's.
 TEST_F(DatabaseFilesTest, ADatabaseOfAnEngineThatThisBuildLacksStays) {
   for (const char* engine : {"nosuch", "nosuch@1.2"}) {
     const nlohmann::json record = {
