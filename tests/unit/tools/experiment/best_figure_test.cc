@@ -36,7 +36,7 @@ TEST_F(ResultsTest, WhatCannotBeToldFromTheBestIsMarkedByRounds) {
   EXPECT_THAT(table(), HasSubstr("~ cannot be told from the best\n"));
 }
 
-// Such a figure was 0, and so the best one where the least is.
+// Once, such a figure was 0, and so the best one where the least is best.
 TEST_F(ResultsTest, AFigureOfCellsThatHaveNoRoundInCommonIsNotKnown) {
   PlanRounds(2);
   Write(0, {100});                      // the first cell in the first round alone

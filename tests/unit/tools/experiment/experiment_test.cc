@@ -149,7 +149,7 @@ TEST(ExperimentTest, ACellHasOneNumberOfThreads) {
   EXPECT_EQ(plan("threads = 2", "threads = 4", full), "no error");
 }
 
-// Factors that left less than a MiB, or were no number, asked for memory without a bound.
+// Once, a factor that left less than a MiB, or was no number, asked for memory without a bound.
 TEST(ExperimentTest, AFactorOfFullMultipliesItsMemory) {
   const auto ram = [](const std::string& text, const std::string& factor, OptionMap set = {}) {
     PlanOptions options;
@@ -259,7 +259,7 @@ Experiment WithSeeds(const std::string& seeds) {
       "seeds.toml");
 }
 
-// Of seeds 1, 2 and 3 with a step of 1 the second round would have two of the first again.
+// With seeds 1, 2 and 3 and a step of 1, the second round would have two seeds of the first again.
 TEST(ExperimentTest, RoundsOfAnAxisOfSeedsShareNone) {
   const Experiment e = WithSeeds("3, 1, 2");
   PlanOptions options;
@@ -372,7 +372,7 @@ TEST(ExperimentTest, ASkipMayBeOfOneScale) {
 // must not depend on it.
 TEST(ExperimentTest, EveryRoundLoadsASharedDatabaseAlike) {
   std::string text = kSmall;
-  text.replace(text.find("threads = 1\n"), 12, "");  // of [load]: cells differ in it now
+  text.replace(text.find("threads = 1\n"), 12, "");  // the line of [load]: cells differ in it now
   text.replace(
       text.find("\"buffered\"]\n[[axis]]"), 20,
       "{ label = \"buffered\", io = \"buffered\", threads = 3, ram = \"128M\" }]\n[[axis]]");
@@ -494,7 +494,7 @@ TEST(ExperimentTest, EveryShippedExperimentPlansAtEveryScale) {
         EXPECT_THAT(cell.skipped, testing::Not(HasSubstr("has no --"))) << name;
         EXPECT_THAT(cell.skipped, testing::Not(HasSubstr("is not one of"))) << name;
         EXPECT_THAT(cell.skipped, testing::Not(HasSubstr("cannot be loaded"))) << name;
-        // Its parts compare settings, so one that is refused would be missing from the comparison.
+        // The parts of such an experiment compare settings, so no engine may refuse one of these.
         if (name.starts_with("engine-defaults") && CanRunHere(cell)) {
           EXPECT_EQ(cell.skipped, "") << cell.name;
         }

@@ -74,8 +74,8 @@ TEST_F(KeptResultsTest, WhatASettleWroteIsOfThePhaseBeforeIt) {
       << "what a settle wrote is not known";
 }
 
-// Which kind of a mix with equal shares is done more often is chance: cells had the p99 of
-// different kinds.
+// Chance decides which kind of a mix with equal shares is done more often. Once, cells had the p99
+// of different kinds.
 TEST_F(KeptResultsTest, OfAboutEquallyFrequentOperationsTheFirstOneCounts) {
   const auto p99 = [](int first, int second) {
     nlohmann::json run = Run(7);

@@ -99,7 +99,7 @@ TEST(MetricSeriesTest, ANameThatCannotBeIsRefused) {
 
 TEST(MetricSeriesTest, ShippedExperimentsNameTheirNumbers) {
   const auto over = [](const std::string& name) {
-    // Its text is parsed as that of a new one, which refuses a name that nothing has.
+    // The text is parsed as that of a new experiment, which refuses a name that nothing has.
     const Experiment e = ParseExperiment(LoadExperiment(name).text, name, true);
     std::vector<std::string> all;
     for (const MetricSeries& series : MetricSeriesOf(e)) {

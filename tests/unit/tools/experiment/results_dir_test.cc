@@ -128,7 +128,7 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   Write(claim + ".0123456789abcdef.json.0123456789abcdef.new", "{\n \"");
   Write("experiment.json.0123456789abcdef.new", "");
   MakeDatabase("databases/cell");
-  // These files are left by a run that was killed while it made a scratch device.
+  // A run that was killed while it made a scratch device has left these files.
   fs::create_directory(Place(".testbed-scratch-0123456789abcdef"));
   Write(".testbed-scratch-0123456789abcdee.img", "");
   dir_.reset();  // gives the lock back
@@ -187,8 +187,8 @@ TEST_F(ResultsDirTest, WhatAProcessOnAnotherHostRunsIsLeftToIt) {
   EXPECT_TRUE(fs::is_empty(path_ + "/o")) << testing::PrintToString(Files());
 }
 
-// Processes of several hosts read and rewrote experiment.json in the same moment, and the choice of
-// cells of one of them was lost.
+// Once, processes of several hosts read and rewrote experiment.json in the same moment, and the
+// choice of cells of one of them was lost.
 TEST_F(ResultsDirTest, OneProcessAfterTheOtherChangesTheHeader) {
   dir_.reset();
   ResultsDir shared(path_ + "/o");
@@ -205,8 +205,8 @@ TEST_F(ResultsDirTest, OneProcessAfterTheOtherChangesTheHeader) {
   EXPECT_EQ(shared.ReadHeader()["only"].size(), 2u);
 }
 
-// A host that had lost its claim on a load without knowing it replaced the document of the load
-// that cells of another host had been measured on.
+// Once, a host that had lost its claim on a load without knowing it replaced the document of that
+// load, on which cells of another host had been measured.
 TEST_F(ResultsDirTest, WhereResultsAreSharedTheFirstLoadOfAKeyCounts) {
   dir_.reset();
   ResultsDir shared(path_ + "/o");

@@ -229,7 +229,7 @@ TEST_F(ResultsTest, PartsOfOtherScalesAreNotCounted) {
   EXPECT_EQ(verdict("tiny", "tiny"), "asked at another scale");
 }
 
-// Of a finding that the published system cannot be asked, the verdict says whose it is.
+// When the published system cannot be asked, the verdict says of which systems it is.
 TEST_F(ResultsTest, AVerdictOnStandInsAloneSaysSo) {
   PlanRounds(3);
   for (size_t cell : {0, 1, 2}) WriteRounds(cell, {100, 101, 99});

@@ -428,8 +428,9 @@ TEST(ShippedConcurrentInsertsTest, SettingsAreThoseOfThePost) {
   }
 }
 
-// Everything was cached where it was published. With a fixed number of documents those of many
-// attributes were larger than memory, and the rates of reading them were judged all the same.
+// Everything was cached in the published measurements. Once, the number of documents was fixed:
+// documents of many attributes were then larger than memory, and the rates of reading them were
+// judged all the same.
 TEST(ShippedNthAttributeTest, RatesAreJudgedWhereNothingIsReadFromTheDevice) {
   const Experiment e = LoadExperiment("nth-attribute");
   for (const char* scale : {"small", "full"}) {
