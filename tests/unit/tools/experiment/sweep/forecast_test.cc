@@ -36,7 +36,7 @@ std::string SmallWith(const std::string& lines) {
   return text.replace(text.find(workload), workload.size(), lines);
 }
 
-// A forecast had them as long as --seconds, which does not end them.
+// Once, a forecast had such steps last for --seconds, which does not end them.
 TEST(ForecastTest, PhasesThatEndByThemselvesTakeTheirOwnTime) {
   const Forecast steps = ForecastOfSmall(
       SmallWith("workload = \"ib.i0,ib.qr100,ib.qp500\"\nworkload-option = { query_seconds = 3 }"));
@@ -90,12 +90,12 @@ TEST(ForecastTest, OnlyDatabasesThatTakeTheirBytesNeedRoom) {
   EXPECT_EQ(of_memory.least_bytes, 0u) << "a single run is exempt, too";
 }
 
-// Rehearsals were no part of the forecast, and took most of the first round.
+// Once, rehearsals were no part of the forecast, and took most of the first round.
 TEST(ForecastTest, RehearsalsCountOnceForTheCellsThatShareThem) {
   const std::string text = SmallWith("workload = \"insert,point-read\"\ncache-pct = \"most\"");
   const Forecast once = ForecastOf(SmallCells(text, 1), None);
   EXPECT_EQ(once.rehearsals, 2 * 3u);
-  // Of 20 s of measuring a rehearsal has 5, after a warm-up of 5.
+  // Where the run measures for 20 s, a rehearsal does for 5 s, after a warm-up of 5 s.
   EXPECT_NEAR(once.rehearse_seconds, 6 * (5 + 5), 6);
   EXPECT_FALSE(once.open_ended);
   const std::vector<Cell> cells = SmallCells(text, 3);

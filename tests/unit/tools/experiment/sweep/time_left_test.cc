@@ -35,7 +35,8 @@ TEST(TimeLeftTest, CellsThatHaveNotRunTakeTheMeanOfThoseThatHave) {
   EXPECT_EQ(time.Seconds(), 2 * 2);
 }
 
-// The longest cells often run last, and took the mean of the short ones before.
+// The longest cells often run last. Once, they were expected to take the mean of the short ones
+// before.
 TEST(TimeLeftTest, ACellThatIsForecastToBeLongerTakesLonger) {
   TimeLeft time;
   time.Add("cached", 2);
@@ -44,7 +45,8 @@ TEST(TimeLeftTest, ACellThatIsForecastToBeLongerTakesLonger) {
   EXPECT_EQ(time.Seconds(), 30);
 }
 
-// A cell of the first round rehearses for those of the others, which took as long as it.
+// A cell of the first round rehearses for the cells of the others. Once, these were expected to
+// take as long.
 TEST(TimeLeftTest, ALaterRoundWithoutRehearsalsIsShorter) {
   TimeLeft time;
   time.Add("a", 12);
