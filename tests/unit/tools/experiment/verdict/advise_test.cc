@@ -145,7 +145,7 @@ TEST_F(AdviseTest, TheEngineMayBeOfAnotherMachine) {
   EXPECT_THAT(Advice(), HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k "));
 }
 
-// The lines were InnoDB's, which such a server does not even start.
+// Once, the lines were for InnoDB, which such a server does not even start.
 TEST_F(AdviseTest, OfMyRocksItsOwnSettingsAreAdvised) {
   const std::vector<std::pair<const char*, OptionMap>> ways = {
       {"by the engine's variant", {{"engine", "mysql:rocksdb"}}},

@@ -31,7 +31,7 @@ class GrainTest : public ResultsTest {
   PartVerdict SmallPages(const std::string& grain) const { return VerdictOf(grain).parts[1]; }
 };
 
-// Finding B4 held when both of its figures were the time that two readings of the clock take.
+// Once, finding B4 held when both of its figures were the time that two readings of the clock take.
 TEST_F(GrainTest, WhatIsWithinTheGrainCannotBeTold) {
   PlanRounds(3);
   WriteRounds(0, {12, 12, 12});
