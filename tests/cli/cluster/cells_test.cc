@@ -111,8 +111,8 @@ TEST_F(CellsTest, AClaimOfALivingProcessHoldsAndThatOfADeadOneDoesNot) {
   EXPECT_EQ(FilesIn("o/claims") + FilesIn("o/databases"), 0u);
 }
 
-// Two processes whose cells share a load make one each. Of two that began at once the second
-// replaced the document of the first one's, so that the cells had the figures of another load.
+// Two processes whose cells share a load make one each. Once, the second of two that began at once
+// replaced the document of the first one's load, so that the cells had the figures of another load.
 TEST_F(CellsTest, ALoadThatAnotherProcessMakesNowKeepsItsKey) {
   WriteSweep(0.2);
   const std::string key = Keys("experiment cells sweep.toml --rounds 1", "page-size=4k").at(0);
@@ -134,8 +134,8 @@ TEST_F(CellsTest, ALoadThatAnotherProcessMakesNowKeepsItsKey) {
 }
 
 // A process may end when its database is loaded and the document of the load is not written yet.
-// When it went on with the cell, and another host had made a load of the same key meanwhile, the
-// cell had the figures of the other host's load.
+// Once, it went on with the cell after another host had made a load of the same key. The cell then
+// had the figures of the other host's load.
 TEST_F(CellsTest, ADatabaseIsNotTakenForTheOneThatTheDocumentOfAnotherLoadTellsOf) {
   WriteSweep(0.2);
   const std::string key = Keys("experiment cells sweep.toml --rounds 1", "page-size=4k").at(0);
@@ -236,7 +236,7 @@ TEST_F(CellsTest, WhatIsNotAcceptedIsRefused) {
   ExpectRefused(Run("experiment sweep.toml --cell a"),
                 "--cell is an option of testbed experiment run");
   ExpectRefused(Run("experiment cells sweep.toml --on slurm"), "--on is an option of");
-  // Each of these was read, and then nothing was written or removed.
+  // Once, each of these options was taken, and nothing was written or removed.
   for (const std::string words : {"list", "show sweep.toml", "plan sweep.toml", "cells sweep.toml",
                                   "run sweep.toml --block round-1"}) {
     for (const char* option : {"--json f", "--csv f", "--fresh"}) {

@@ -61,7 +61,8 @@ TEST_F(ParallelTest, RunsEachBlockOnOneOfTheHosts) {
   EXPECT_EQ(Counts("o"), Counts("local"));
 }
 
-// Without the file no host could plan the cells: the block was "none of this experiment".
+// Once, hosts did not find the file and could not plan the cells: the block was "none of this
+// experiment".
 TEST_F(ParallelTest, AFileIsThatOfTheDirectoryInWhichTheCommandRuns) {
   std::string text = SweepText(0.2, 1);
   const std::string order = "key-order = \"permuted\"\n";
@@ -82,8 +83,8 @@ TEST_F(ParallelTest, BlocksOfAHostThatIsGoneRunOnAnother) {
   EXPECT_EQ(Cells("o").size(), 4u);
 }
 
-// When a host had lost its power in the middle of a block, ssh waited for it for hours. A master of
-// the user's configuration that a task's ssh had become stayed behind after Ctrl-C.
+// Once, ssh waited for hours for a host that had lost its power in the middle of a block. A master
+// of the user's configuration that a task's ssh had become stayed behind after Ctrl-C.
 TEST_F(ParallelTest, SshNoticesThatAHostHasGoneAndLeavesNoMasterBehind) {
   WriteSweep(0.2, 1);
   const std::string fake = directory_.string();
