@@ -111,7 +111,7 @@ TEST_F(DirectoryTest, ADirectoryThatIsNotThereIsRefusedUnlessItMayBeMade) {
   EXPECT_EQ(refusal("/a"), "");
 }
 
-// A pipe stands for a device here: root had replaced /dev/null by a file.
+// A pipe stands for a device here. Once, root replaced /dev/null by a file.
 TEST_F(DirectoryTest, NoFileTakesThePlaceOfAPipeOrADevice) {
   const std::string pipe = dir_ + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

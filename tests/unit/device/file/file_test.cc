@@ -184,8 +184,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, FileTest,
                          testing::Values(IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap),
                          [](const auto& info) { return std::string(IoModeName(info.param)); });
 
-// A thread that asked for the length while the file was truncated kept the old one. Bytes behind
-// the end were then given out, and to touch them is a fatal signal.
+// Once, a thread that asked for the length while the file was truncated kept the old length. Bytes
+// behind the end were then given out, and to touch them is a fatal signal.
 TEST(MappedFileTest, BytesThatATruncationHasCutOffAreNotGivenOut) {
   std::string directory = std::filesystem::current_path() / "mapped_file_test_XXXXXX";
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
