@@ -54,7 +54,8 @@ class FractalSessionTest : public SmallStoreTest {
   std::unique_ptr<FractalSession> session_;
 };
 
-// Nobody waited for the record of a table, so that a power cut took a table without rows.
+// Once, nobody waited until the log record of a new table was durable, so a power cut took a table
+// that had no rows yet.
 TEST_F(FractalSessionTest, ATableIsDurableWhenItIsOpenIfCommitsAre) {
   options_.durability = Durability::kSync;
   OpenSession();
