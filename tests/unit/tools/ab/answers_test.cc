@@ -96,7 +96,8 @@ TEST(AbAnswersTest, NamesTheCountersThatMovedAndNoMetric) {
   EXPECT_NEAR(moved[0].answer.effect, 2, 1e-6);
 }
 
-// A lost operation did its part of what was counted, in the counters as in the metrics.
+// An operation without an answer has caused its part of the counts, in the counters as in the
+// metrics.
 TEST(AbAnswersTest, CountersAreDividedByOperationsWithoutAnAnswerToo) {
   json document = Comparison(8, 1, 0.001);
   for (json& sample : document["samples"]) {

@@ -56,7 +56,7 @@ TEST(AbSampleTest, KeepsCountersThatAre0) {
   EXPECT_THAT(Names(sample["rest"]), Not(testing::Contains("block_hits")));
 }
 
-// All operations told a percentile, those too whose latency was left out.
+// Once, a percentile counted as that of all operations, those too whose latency was left out.
 TEST(AbSampleTest, KeepsHowManyOperationsTellAPercentile) {
   json slice = Slice();
   EXPECT_FALSE(SampleJson({"a"}, slice, 1).contains("told"));
@@ -77,7 +77,8 @@ TEST(AbSampleTest, KeepsHowManyOperationsTellAPercentile) {
   EXPECT_EQ(told["update.intended_p99"], 90);
 }
 
-// Operations that got no answer caused a part of what was counted.
+// Operations without an answer have caused a part of the counts, which are divided by all
+// operations.
 TEST(AbSampleTest, KeepsHowManyOperationsAreCharged) {
   json run = Slice();
   EXPECT_FALSE(SampleJson({"a"}, run, 1).contains("charged"));
