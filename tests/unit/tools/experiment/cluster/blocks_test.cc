@@ -349,7 +349,8 @@ TEST(ParallelLauncherTest, BlocksThatRunBeforeTheStartAreTasks) {
   std::filesystem::remove_all(directory);
 }
 
-// A task got SIGTERM twice and SIGKILL within 350 ms, and its databases stayed on the host.
+// Once, a cancelled task got SIGTERM twice and SIGKILL within 350 ms, and its databases stayed on
+// the host.
 TEST(ParallelLauncherTest, ACancelledTaskHasTimeToEndInOrder) {
   std::string directory = std::filesystem::current_path() / "parallel_test_XXXXXX";
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
@@ -369,8 +370,8 @@ TEST(ParallelLauncherTest, ACancelledTaskHasTimeToEndInOrder) {
   std::filesystem::remove_all(directory);
 }
 
-// A refused host was known by the first part of its name alone, in the case in which it was given:
-// with n.east all hosts called n got no blocks, and N1 went on getting them.
+// Once, a refused host was known by the first part of its name alone, in the case in which it was
+// given. With n.east, all hosts called n got no blocks, and N1 went on getting them.
 TEST(ParallelLauncherTest, ARefusedHostIsTheOneOfItsDomainInWhateverCase) {
   std::string directory = std::filesystem::current_path() / "parallel_test_XXXXXX";
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
@@ -441,8 +442,8 @@ TEST(SlurmTest, ALongListIsSeveralArraysAndThoseThatWereTakenAreTold) {
   std::filesystem::remove_all(directory);
 }
 
-// sbatch accepts the beginning of an option's name, and takes the last --exclude alone. The hosts
-// of the user's then got blocks, or those that were refused.
+// sbatch accepts the beginning of an option's name, and takes the last --exclude alone. Once,
+// blocks went to the hosts that the user had excluded, or to those that were refused.
 TEST(SlurmTest, ExcludedHostsAndRefusedOnesAreOneOption) {
   std::string directory = std::filesystem::current_path() / "slurm_test_XXXXXX";
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);

@@ -141,7 +141,8 @@ TEST(HostCheckTest, ARefusalIsKnownUntilItIsForgotten) {
   std::filesystem::remove_all(out);
 }
 
-// The file of a host called "first" was that of the first host: it was of its own kind.
+// Once, the file of a host called "first" was also that of the first host, so that this host
+// decided its own kind.
 TEST(HostCheckTest, AHostCalledFirstIsNotTheOneThatDecidesTheKind) {
   std::string out = testing::TempDir() + "host_check_XXXXXX";
   ASSERT_NE(::mkdtemp(out.data()), nullptr);
