@@ -14,7 +14,8 @@
 namespace testbed {
 namespace {
 
-// The first one stayed, and the same command was refused for it when there was room again.
+// Once, the first result stayed when the disk was full, and the same command was refused for it
+// when there was room again.
 TEST(HistoryStoreTest, OfSeveralResultsAllAreAddedOrNone) {
   const std::string directory = testing::TempDir() + "history_store_" + std::to_string(::getpid());
   std::filesystem::remove_all(directory);
