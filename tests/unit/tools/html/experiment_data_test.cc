@@ -239,7 +239,7 @@ TEST_F(ExperimentDataTest, RunsThatAreMissingOrFailedAlarm) {
   EXPECT_THAT(Confidence(), Contains("! failed: engine=null: the disk is full"));
 }
 
-// The page ended with what a library says of a field, without the cell or its file.
+// Once, the command ended with what a library says of a field, without the cell or its file.
 TEST_F(ExperimentDataTest, ACellThatThePageCannotReadIsNamed) {
   Write("btree", {});
   Write("null", {});

@@ -181,7 +181,7 @@ TEST(PageDataTest, LatencyIsDrawnOverTheRatesThatASearchTried) {
       "JSON.stringify(plot.option.series.map(function (s) {"
       "  return [s.name, s.data.map(function (point) { return point.value || point; })];"
       "}));");
-  // Of 500 operations with a latency at 200 a second, five took longer than the p99.
+  // At 200 a second, five of the 500 operations with a latency took longer than the p99.
   const json expected = json::parse(R"([["median", [[200, 500], [400, 1000], [800, 2000]]],
                                         ["99 %", [[400, 2000], [800, 4000]]],
                                         ["99.9 %", [[400, 4000], [800, 8000]]],
@@ -432,7 +432,7 @@ TEST(PageDataTest, AFigureThatTheSecondsLackIsLeftOut) {
 TEST(PageDataTest, JoinedSecondsHaveTheMemoryOfOneMoment) {
   json document = SmallDocument(), series = json::array();
   for (int i = 1; i <= 2400; ++i) {
-    const int process = i % 2 == 0 ? 30 : 90;  // of a budget of 100
+    const int process = i % 2 == 0 ? 30 : 90;  // the budget is 100
     series.push_back({{"end_seconds", i}, {"operations", 1}, {"max_us", i}});
     series.back().update({{"process_memory_bytes", process}, {"page_cache_bytes", 100 - process}});
   }

@@ -27,7 +27,7 @@ json MeasuredOnPage(const json& document) {
   return Measured(page);
 }
 
-// The curve had the least latency of each bucket, up to 0.8 % less than the tables have.
+// Once, the curve had the least latency of each bucket, up to 0.8 % less than the tables have.
 TEST(PageFiguresTest, TheCurveOfLatenciesHasThePercentilesOfTheTables) {
   HistogramCounts latency;
   latency.AddBucket(10000, 60);
@@ -38,8 +38,8 @@ TEST(PageFiguresTest, TheCurveOfLatenciesHasThePercentilesOfTheTables) {
   EXPECT_EQ(MeasuredOnPage(document)["operations"][0]["latency_curve"][0], json::array({0.6, us}));
 }
 
-// Only the figures of the first second were on the page: of a run of several tasks no memory, where
-// task 0 had begun after the others.
+// Once, the page had only the kinds of figures that the first second has. So it showed no memory of
+// a run of several tasks in which task 0 had begun after the others.
 TEST(PageFiguresTest, AFigureThatTheFirstSecondLacksIsShown) {
   json document = SmallDocument();
   json& series = Measured(document)["series"];
@@ -57,8 +57,8 @@ TEST(PageFiguresTest, AFigureThatTheFirstSecondLacksIsShown) {
             json::parse("[[0, null], [1, null], [1, 1000], [2, 1000], [2, 2000], [2.5, 2000]]"));
 }
 
-// The rest of a phase of a second was too short for a rate of operations, and yet had one of the
-// device: a write-back of 2000 bytes in it was drawn as 20,000 a second.
+// Once, the rest of a phase of a second, too short for a rate of operations, had one of the device:
+// a write-back of 2000 bytes in it was drawn as 20,000 a second.
 TEST(PageFiguresTest, ARestTooShortForARateHasNoneOfTheDevice) {
   json document = SmallDocument();
   json& series = Measured(document)["series"];
@@ -88,7 +88,7 @@ TEST(PageFiguresTest, JoinedSecondsHaveALatencyWhereOneOfThemHas) {
   EXPECT_EQ(columns["max_us"][1], 7);
 }
 
-// The page told of "the slowest operation 0 µs".
+// Once, the page told of "the slowest operation 0 µs".
 TEST(PageFiguresTest, AStallInWhichNothingEndedHasNoSlowestOperation) {
   const auto stall = [](int operations, double max_us) {
     json document = SmallDocument();
@@ -102,7 +102,8 @@ TEST(PageFiguresTest, AStallInWhichNothingEndedHasNoSlowestOperation) {
             "One stall, from second 1 to 2: 1 operation a second, the slowest operation 2 s.");
 }
 
-// The report's bytes of data for each byte of the user leave the log out; the page had it in them.
+// The report's bytes of data for each byte of the user leave the log out. Once, the page had it in
+// them.
 TEST(PageFiguresTest, TheLogIsNoPartOfTheSpaceThatDataTakes) {
   const json run = json::parse(R"({"phases": [{"name": "insert", "kind": "load",
       "database_bytes": 900, "log_file_bytes": 750}]})");
@@ -113,7 +114,7 @@ TEST(PageFiguresTest, TheLogIsNoPartOfTheSpaceThatDataTakes) {
   EXPECT_EQ(times("undefined"), "null") << "another loader made the rows";
 }
 
-// A load of two runs counted twice, and its runs as if they were loads.
+// Once, a load of two runs counted twice, and its runs counted as loads.
 TEST(PageFiguresTest, TheMeanOfLoadsTakesEachLoadOnce) {
   json document = SmallDocument();
   const json run = document["runs"][0];
@@ -204,7 +205,8 @@ constexpr char kFirstPlot[] =
     "var choice = testbed.firstChoice(data), theme = testbed.theme('light');"
     "var option = testbed.curvePlot(data, choice, theme, 800).option;";
 
-// The rounds of an experiment, its course, were plots of two points each over another axis.
+// Once, the rounds of an experiment were plots of two points each over another axis, and not its
+// course.
 TEST(PageFiguresTest, TheSeriesOfTheMainMetricIsTheFirstPlot) {
   const auto first = [](const std::string& main_metric) {
     json experiment = Rounds(1);
@@ -259,7 +261,7 @@ TEST(PageFiguresTest, CombinationsOfAnEngineHaveItsColourAndLinesOfTheirOwn) {
                      "}).slice(0, 4));");
   EXPECT_EQ(json::parse(looks), json::parse(R"(["#0072b2 solid circle", "#0072b2 dashed circle",
                                                 "#d55e00 solid rect", "#d55e00 dashed rect"])"));
-  // As many curves as a plot has at most, of engines whose marks have the same shape.
+  // A plot has 24 curves at most. The marks of these engines have the same shape.
   const std::string many = EvaluateOnPage(
       json(),
       "var curves = [];"
@@ -277,7 +279,7 @@ TEST(PageFiguresTest, CombinationsOfAnEngineHaveItsColourAndLinesOfTheirOwn) {
   EXPECT_EQ(signs.size(), 24u) << many;
 }
 
-// Each number of a series was a file over any axis, also over one of two labels.
+// Once, each number of a series was a file over any axis, also over an axis of two labels.
 TEST(PageFiguresTest, ASeriesIsOneFileInPlaceOfOneForEachNumber) {
   const auto files = [](size_t databases) {
     PageData data;
@@ -295,8 +297,8 @@ TEST(PageFiguresTest, ASeriesIsOneFileInPlaceOfOneForEachNumber) {
       << "over an axis of three numbers each of them has a course of its own";
 }
 
-// Of a search by --find-rate on a database that was there, which was interrupted, the page showed
-// nothing, though the text report has the rates that it had tried.
+// Once, the page showed nothing of an interrupted search by --find-rate on a reused database,
+// though the text report has the rates that the search had tried.
 TEST(PageFiguresTest, ASearchWithoutAPhaseBehindItIsTold) {
   json run;
   run["find_rate"].push_back({{"name", "mixed"}, {"sentence", "mixed, 8 threads: interrupted"}});
@@ -333,7 +335,7 @@ TEST(PageFiguresTest, APhaseSaysWhatItsOwnSearchHasFound) {
   EXPECT_EQ(says("2").find("up to 200"), std::string::npos);
 }
 
-// A figure of 22 digits was formatted without end, and its page said that no run writes it.
+// Once, a figure of 22 digits was formatted without end, and its page said that no run writes it.
 TEST(PageFiguresTest, AFigureOfManyDigitsIsShown) {
   const auto page = [](const std::string& expression) {
     return EvaluateOnPage(json(), expression);
@@ -343,7 +345,7 @@ TEST(PageFiguresTest, AFigureOfManyDigitsIsShown) {
   EXPECT_EQ(page("testbed.short(123456789012345680);"), "123,456,789,012,345,680");
 }
 
-// The name stood between quotes, which one in it ended.
+// Once, the name stood between quotes, and a quote in the name ended them.
 TEST(PageFiguresTest, TheCommandForAFileIsOneThatAShellReads) {
   EXPECT_EQ(EvaluateOnPage(json(), "testbed.pageCommand('bob\\'s results/cells/a.json');"),
             R"(testbed report 'bob'\''s results/cells/a.json' --html run.html)");
@@ -367,7 +369,7 @@ TEST(PageFiguresTest, ALegendOfSeveralLinesStandsAboveThePlot) {
   EXPECT_EQ(places(8, std::string(41, 'x')), "222 of 522") << "eight lines";
 }
 
-// Every second name of an axis was left out where they had no room beside each other.
+// Once, every second name of an axis was left out where the names had no room beside each other.
 TEST(PageFiguresTest, LabelsThatDoNotFitBesideEachOtherAreSlanted) {
   const auto axis = [](int labels, const std::string& name) {
     const json data = {{"labels", labels}, {"name", name}};
@@ -386,7 +388,7 @@ TEST(PageFiguresTest, LabelsThatDoNotFitBesideEachOtherAreSlanted) {
   EXPECT_EQ(axis(100, "btree"), "0 46 28 0") << "there is no room for slanted ones either";
 }
 
-// They were 1000 µs, 1000 ns, 1024 KiB, 1000 kB, and 1000 beside 1,001.
+// Once, the figures were 1000 µs, 1000 ns, 1024 KiB, 1000 kB, and 1000 beside 1,001.
 TEST(PageFiguresTest, AFigureThatIsRoundedToTheNextUnitHasIt) {
   EXPECT_EQ(EvaluateOnPage(json(),
                            "[testbed.time(999.6), testbed.time(0.9996), testbed.bytes(1048575),"

@@ -43,7 +43,7 @@ json Compared(const std::vector<json>& documents, const std::string& call) {
 constexpr char kTails[] =
     "mixed.members.map(function (m) { return testbed.tailOf(m, testbed.commonKind(mixed)); })";
 
-// The first operation of each was compared, whatever its kind.
+// Once, the first operation of each document was compared, whatever its kind.
 TEST(SideBySideTest, LatenciesAreOfAKindThatAllHave) {
   const std::vector<json> documents = {
       WithOperations(json::array({Operation("point-read", 10), Operation("update", 50)})),
@@ -59,7 +59,8 @@ TEST(SideBySideTest, LatenciesAreOfAKindThatAllHave) {
       << "the slowest of the point reads";
 }
 
-// before/run.json and after/run.json were both called "run", and a plot told the figures of one.
+// Once, before/run.json and after/run.json were both called "run", and a plot told the figures of
+// one of them.
 TEST(SideBySideTest, FilesOfOneNameAreToldApart) {
   PageData data;
   for (const char* path : {"before/run.json", "after/run.json", "other.json", "after/run.json"}) {
