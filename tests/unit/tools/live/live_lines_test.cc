@@ -77,7 +77,7 @@ TEST(LiveLinesTest, MemoryThatIsNotKnownIsNotShown) {
   EXPECT_NE(Joined(LiveLines(state, 4, look)).find("memory  process -\n"), std::string::npos);
 }
 
-// It had 18,446,744,073,709,551,615 reads.
+// Once, such a thread had 18,446,744,073,709,551,615 reads.
 TEST(LiveLinesTest, AThreadMayHaveFewerRequestsThanNone) {
   LiveState state = StateAfter(2);
   SecondReport second = SecondOf(3, 1000);
@@ -118,7 +118,7 @@ TEST(LiveLinesTest, APhaseThatEndedDoesNotStandStill) {
   EXPECT_NE(Joined(LiveLines(state, 20, {})).find("settle   for 12 s"), std::string::npos);
 }
 
-// The line above the curve had the rate, and the curve was empty and went from "0 to 0".
+// Once, the line above the curve had the rate, and the curve was empty and went from "0 to 0".
 TEST(LiveLinesTest, APhaseWithinASecondHasItsRateInTheCurve) {
   LiveState state;
   state.Begin("btree, 8 threads", "mixed", 0);

@@ -178,7 +178,7 @@ TEST(OpenMetricsTest, CountersGrowOverPhasesAndGaugesAreOfTheOneUnderWay) {
             151);
 }
 
-// Such a second added 2^64 - 2 to the counter.
+// Once, such a second added 2^64 - 2 to the counter.
 TEST(OpenMetricsTest, FewerRequestsThanNoneAreTakenFromTheSecondsThatFollow) {
   OpenMetrics metrics("0.1.0");
   metrics.Begin({"btree", 8}, "mixed", 0);
@@ -218,7 +218,8 @@ TEST(OpenMetricsTest, NamesOfAnyBytesAreLabelsAndNothingElse) {
   EXPECT_TRUE(text.Has(R"(testbed_operations_per_second{engine="e\"} 1\n# EOF\n")"));
 }
 
-// All operations of a second may have kept rows for their check, and are in no latency: it was 0.
+// All operations of a second may have kept rows for their check, and are in no latency. Once, the
+// latency was then 0.
 TEST(OpenMetricsTest, ASecondWithoutALatencyHasNone) {
   for (const uint64_t operations : {0u, 1u}) {
     OpenMetrics metrics("0.1.0");
@@ -290,7 +291,7 @@ TEST(OpenMetricsTest, TheDashboardAsksForWhatIsServed) {
   EXPECT_GT(asked.size(), 12u);
 }
 
-// --live said so after 1.7 seconds, and all others after 2.
+// Once, --live said so after 1.7 seconds, and all others after 2.
 TEST(OpenMetricsTest, AllSayAlikeWhenARunStandsStill) {
   const std::string seconds = fmt::format("{:g}", LiveState::kOverdue);
   const auto file = [](const std::string& name) {

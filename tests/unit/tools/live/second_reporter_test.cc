@@ -32,7 +32,7 @@ class CountsOfOne : public KernelAccount {
   const OpKind op_;
 };
 
-// A second whose requests added up to none was not reported, and its bytes were in no second.
+// Once, a second whose requests added up to 0 was not reported, and its bytes were in no second.
 TEST(SecondReporterTest, BytesWithoutARequestAreReported) {
   const OpKind op = DefineOp("checkpoint", Ground::kBackground);
   CountsOfOne account(op);
@@ -62,7 +62,7 @@ TEST(SecondReporterTest, BytesWithoutARequestAreReported) {
   Ledger::Get().Configure(AccountDepth::kFile, nullptr);
 }
 
-// The write-back at the beginning of a phase was in its first second, and in no account.
+// Once, the write-back at the beginning of a phase was in its first second, and in no account.
 TEST(SecondReporterTest, TheFirstSecondBeginsAtTheBorderOfThePhase) {
   const OpKind op = DefineOp("checkpoint", Ground::kBackground);
   CountsOfOne account(op);

@@ -58,7 +58,7 @@ TEST(SecondsTest, AStallIsASecondBelowATenthOrWithAnOperationOfASecond) {
   EXPECT_EQ(stalls[0].max_us, 3e6);
 }
 
-// A latency of 999.7 us was printed as 1e+03 us.
+// Once, a latency of 999.7 us was printed as 1e+03 us.
 TEST(SecondsTest, ALatencyHasThreeDigitsAndNoExponent) {
   EXPECT_EQ(LatencyText(NAN), "-");
   EXPECT_EQ(LatencyText(0.948), "0.948 us");
