@@ -31,7 +31,7 @@ std::string OnNarrowTerminal(const std::string& text) {
   return output;
 }
 
-// A longer line went on in the next one of the terminal, and each second left a line behind.
+// Once, a longer line went on in the next one of the terminal, and each second left a line behind.
 TEST(ProgressLineTest, ALineIsNoWiderThanTheTerminal) {
   const std::string begin = "\r\x1b[K";
   EXPECT_EQ(OnNarrowTerminal("short"), begin + "what: short");

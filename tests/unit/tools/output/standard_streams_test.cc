@@ -16,7 +16,7 @@ TEST(JudgedOrFailedTest, OnlyAJudgementHasCodeOne) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::kUsage);
   }
-  // Who asked to stop gets 130, and no 2.
+  // A user who asked to stop gets exit code 130, and not 2.
   EXPECT_THROW((void)JudgedOrFailed([]() -> int { throw Stopped("before it was told"); }), Stopped);
 }
 
