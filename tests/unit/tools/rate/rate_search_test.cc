@@ -143,7 +143,7 @@ TEST(RateSearchTest, EndsWhenItIsStoppedAndWhenTheWorkloadEnds) {
   EXPECT_THAT(ended.Sentence(), HasSubstr("no row is left to erase"));
 }
 
-// They were 0 us: the fastest step of all was one in which nothing had ended.
+// Once, such latencies were 0 us: the fastest step of all was one in which nothing had ended.
 TEST(RateSearchTest, AStepWithoutAnOperationHasNoLatency) {
   FoundRate found{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "scan p99 < 4ms")};
   found.rate = 100;
@@ -182,7 +182,7 @@ TEST(RateSearchTest, TheSentenceSaysThatAMissIsOfOperationsLeftUndone) {
               HasSubstr(" us, and operations were left undone, so the rate is not the cause"));
 }
 
-// All operations told a percentile, those too whose latency was left out.
+// Once, a percentile counted as that of all operations, those too whose latency was left out.
 TEST(RateSearchTest, AStepSaysHowManyOperationsHaveALatency) {
   FoundRate found{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
   PhaseResult part = Part(1, {{1'000, 90}});
@@ -299,8 +299,8 @@ TEST(RateStepTest, OperationsThatAreInNoLatencyAreCounted) {
   EXPECT_EQ(part.ops[0].FromIntended().count(), 5'075u) << "half of those that were not begun";
 }
 
-// A step ended by the number of its operations, of which some or most had no latency, so that its
-// percentile was of fewer than it needs.
+// Once, a step ended by the number of its operations, even where some or most had no latency. So
+// its percentile was of fewer latencies than it needs.
 TEST(RateStepTest, AStepIsLongEnoughByTheOperationsThatHaveALatency) {
   const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
   PhaseResult part = Part(1, {{1'000, 5'000}});
