@@ -195,7 +195,7 @@ TEST(CompareDocumentsTest, OneLoadTellsNothingAndTheCommandThatCouldIsNamed) {
   reused["options"]["workload"] = {"replay"};
   EXPECT_THAT(ComparisonText(CompareDocuments(reused, many, settings)),
               HasSubstr("do not tell which workload loaded it\n"));
-  // Its command with --repeat is refused.
+  // The command of a run of several tasks is refused with --repeat.
   json tasks = one;
   tasks["command"] = {"--engine", "mysql", "--task", "0/3"};
   tasks["options"]["tasks"] = 3;
@@ -284,7 +284,7 @@ TEST(CompareDocumentsTest, PercentilesOfFewOperationsAreTold) {
   CompareSettings settings;
   settings.metrics = {"rate", "p50", "p99"};
   EXPECT_TRUE(CompareDocuments(first, second, settings).few_operations.empty());
-  // Of 900 latencies nine are slower than the percentile; the other operations kept rows for their
+  // Nine of 900 latencies are slower than the percentile. The other operations kept rows for their
   // check.
   second["runs"][1]["phases"][0]["operations"][0]["latency_us"]["count"] = 900;
   const CellComparison comparison = CompareDocuments(first, second, settings);
@@ -451,7 +451,7 @@ TEST(CompareTermsTest, OfSeveralPairsAreOneAccount) {
                 "may) (in 2 of 6 cells)\n"));
 }
 
-// Of more than 20 cells the text counts the answers, and only differences have a sentence.
+// For more than 20 cells the text counts the answers, and only differences have a sentence.
 TEST(CompareDocumentsTest, ManyCellsAreCountedAndTheDifferencesTold) {
   json first = Document({}), second = Document({});
   for (int cell = 1; cell <= 21; ++cell) {

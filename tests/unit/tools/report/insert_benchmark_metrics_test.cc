@@ -188,8 +188,8 @@ TEST(InsertBenchmarkMetricsTest, MemoryThatIsNeverKnownIsLeftOut) {
   EXPECT_FALSE(InsertBenchmarkMetrics(step).contains("rss")) << "it was 0";
 }
 
-// All that they did until the device came to rest was taken off, their part of the write-back and
-// of the wait behind the step included.
+// Once, all that other programs did until the device came to rest was taken off, also what they did
+// in the write-back and the wait behind the step.
 TEST(InsertBenchmarkMetricsTest, OtherProgramsPartIsThatOfTheStep) {
   json step = ReadStep();
   step["account"]["other_threads"].push_back(

@@ -62,7 +62,7 @@ std::string LineOf(const std::string& table, const std::string& name) {
   return table.substr(begin, table.find('\n', begin) - begin);
 }
 
-// It was 0.0 %, as if background work had caused all reads.
+// Once, the share was then 0.0 %, as if background work had caused all reads.
 TEST(RunTablesTest, WithoutTheKernelAccountTheShareOfTheForegroundIsNotKnown) {
   json document = TablesDocument();
   const std::string name = "mixed all operations, 8 thr";
@@ -97,7 +97,7 @@ TEST(RunTablesTest, TheTimeThatClientsPreparedOperationsIsDividedByTheirNumber) 
   EXPECT_THAT(LineOf(text, "mixed all operations, 8 thr"), HasSubstr(" 2500 ")) << text;
 }
 
-// It was in no table of operations, as if it had not run.
+// Once, such a phase was in no table of operations, as if it had not run.
 TEST(RunTablesTest, APhaseInWhichNoOperationEndedHasARow) {
   json document = TablesDocument();
   json& phase = document["runs"][0]["phases"][2];
@@ -106,7 +106,7 @@ TEST(RunTablesTest, APhaseInWhichNoOperationEndedHasARow) {
               testing::ContainsRegex("^ *0 +0 +- +- +- +- +- +- "));
 }
 
-// They went on saying 5 when the table had a further column.
+// Once, the examples went on saying 5 when the table had a further column.
 TEST(RunTablesTest, TheExamplesOfTheManualSayHowManyColumnsWideAdds) {
   const Table table = RunTables(TablesDocument()).front();
   ASSERT_EQ(table.title(), "Operations");
@@ -218,7 +218,7 @@ TEST(RunTablesTest, OfTheMemoryAFigureThatIsNotKnownIsNotShown) {
   EXPECT_THAT(line(), testing::ContainsRegex("^ *64M +- +10M "));
 }
 
-// What the engine and the device did for all operations was divided by those that were answered
+// Once, what the engine and the device did for all operations was divided by the answered ones
 // alone, here and in every comparison.
 TEST(RunTablesTest, OperationsWithoutAnAnswerCausedTheirRequests) {
   json document = TablesDocument();
@@ -350,7 +350,7 @@ TEST(DoubtsTest, AClockThatMovedDuringThePhaseIsNamed) {
                                             "-2.50 s against that of task 0, so"));
 }
 
-// They were those of the last run alone.
+// Once, the report named what the last run lacked, and nothing that the others did.
 TEST(ReportTextTest, WhatIsNotKnownOfSomeRunIsNamedOnce) {
   json document = TablesDocument();
   json& runs = document["runs"];

@@ -36,7 +36,8 @@ TEST(WordMeaningsTest, HaveTheWordsThatAUserAskedFor) {
   ExpectExplained("other files", "other files of the run");
 }
 
-// It said that the whole interval lies within the margin (tools/statistics/comparison.h).
+// Once, the text said that the whole interval lies within the margin
+// (tools/statistics/comparison.h).
 TEST(WordMeaningsTest, SameIsWhatTheTestsOfTheMarginSay) {
   EXPECT_THAT(ExplainText("same"), HasSubstr("  same: Two one-sided tests"));
 }
