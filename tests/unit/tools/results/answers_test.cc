@@ -48,7 +48,7 @@ TEST(AnswerTest, NumbersOfTheFirstColumnAreToTheRight) {
             "  1234  b\n\n");
 }
 
-// A rate of 999,999.7 was "1e+06" between two rates of seven digits.
+// Once, a rate of 999,999.7 was "1e+06" between two rates of seven digits.
 TEST(AnswerTest, ALargeNumberOfATableHasNoExponent) {
   const QueryAnswer answer = {{"phase", "rate"},
                               {{"a", 99999.7}, {"b", 123456.2}, {"c", 999999.7}, {"d", 1234567.2}}};
@@ -120,7 +120,7 @@ TEST_F(BenchmarkTest, AnOperationIsABenchmark) {
   EXPECT_FALSE(exported["benchmarks"][2].contains("kernel_reads_per_op")) << "it is not known";
 }
 
-// They were divided by the operations that were answered, as no report does.
+// Once, requests were divided by the operations that were answered, as no report does.
 TEST_F(BenchmarkTest, RequestsAreDividedByAllOperationsThatCausedThem) {
   json document = SmallDocument();
   document["runs"][0]["phases"][2]["account"]["causes"][0]["operations"] = 75;
@@ -163,7 +163,8 @@ TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
               testing::Contains("btree/mixed/update/threads:8/phase:2/page_size:4096").Times(1));
 }
 
-// By itself the second phase had the name of the first one, and was compared with it.
+// Once, the second phase, exported by itself, had the name of the first one, and was compared with
+// it.
 TEST_F(BenchmarkTest, APhaseHasItsNumberWhateverIsSelected) {
   json document = SmallDocument();
   auto& phases = document["runs"][0]["phases"];

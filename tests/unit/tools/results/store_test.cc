@@ -92,7 +92,7 @@ class RunsStoreTest : public testing::Test {
   std::string path_;
 };
 
-// The rate that a search found was in no table, and json_each was refused as if it wrote.
+// Once, the rate that a search found was in no table, and json_each was refused as if it wrote.
 TEST_F(RunsStoreTest, TheRatesOfASearchAreWithItsRun) {
   json document = SmallDocument();
   Add(document);
@@ -145,7 +145,7 @@ TEST_F(RunsStoreTest, ValuesHaveTheTypesOfTheDocument) {
   document["options"]["seed"] = UINT64_MAX;
   document["options"]["rate"] = NAN;
   Add(document);
-  // As a double, all large seeds of 2048 that follow each other were one.
+  // As doubles, up to 2048 large seeds that follow each other would be equal.
   EXPECT_EQ(Value("SELECT option_seed FROM results WHERE document = 2"), "18446744073709551615");
   EXPECT_TRUE(Value("SELECT option_rate FROM results WHERE document = 2").is_null());
 }
