@@ -9,7 +9,7 @@
 namespace testbed {
 namespace {
 
-// Each second read them, and --live and --metrics showed them.
+// Once, the statistics were read each second, and --live and --metrics showed them.
 TEST(RunAccountTest, BelowTheDepthOfTheDeviceItsStatisticsAreNotRead) {
   RunOptions options;
   options.engine_name = "btree";

@@ -86,7 +86,7 @@ class RunChildTest : public testing::Test {
   }
 
   static inline bool stop_ = false;
-  static inline std::atomic<int> looks_ = 0;  // for a stop since the load has ended; 0 before
+  static inline std::atomic<int> looks_ = 0;  // looks for a stop since the load; 0 before its end
   static inline bool begun_ = false;          // a phase has begun, and did not hit the limit yet
   static inline uint64_t hits_ = 0;
   static inline std::string events_;
@@ -137,7 +137,7 @@ TEST_F(RunChildTest, AStopEndsTheWaitForTheLazyCommitsOfALoad) {
   EXPECT_TRUE(loaded);
 }
 
-// The destructor of the engine cannot report a failure, so the run went on as if there was none.
+// The destructor of the engine cannot report a failure. Once, the run went on as if there was none.
 TEST_F(RunChildTest, AFailureBeforeTheEngineIsOpenedAnewIsAnError) {
   RunOptions options =
       ParseRunOptions({"--engine", "mmapv1", "--rows", "1000", "--workload", "ib.i0,ib.vac",
@@ -162,7 +162,8 @@ TEST_F(RunChildTest, AFailureBeforeTheEngineIsOpenedAnewIsAnError) {
       << run["error"];
 }
 
-// The kernel counts since the group was made. The later phases had the hits of those before them.
+// The kernel counts the hits since the group was made. Once, the later phases had the hits of those
+// before them.
 TEST_F(RunChildTest, APhaseHasTheHitsOfTheLimitThatCameInIt) {
   const std::unique_ptr<MemoryBudget> budget = MemoryBudget::Attach(MakeGroup(3));
   RunOptions options = ParseRunOptions({"--engine", "btree", "--rows", "2000", "--workload",
@@ -175,7 +176,7 @@ TEST_F(RunChildTest, APhaseHasTheHitsOfTheLimitThatCameInIt) {
   plan.engine_dir = dir_ + "/db";
   plan.budget = budget.get();
   fs::create_directory(plan.engine_dir);
-  std::vector<uint64_t> hits;  // of the phases that read
+  std::vector<uint64_t> hits;  // hits of the limit in the phases that read
   RunTalk talk;
   talk.offer = [](const json&) { return false; };
   talk.await = [] { return json::object(); };
@@ -192,7 +193,7 @@ TEST_F(RunChildTest, APhaseHasTheHitsOfTheLimitThatCameInIt) {
 // A check reads the whole database, so that a round after it would find other pages in the cache,
 // and would not write the changed pages that the check has evicted.
 TEST_F(RunChildTest, RoundsThatLoadAreCheckedOnceAfterTheLast) {
-  // So few operations are checked that each check is one of a whole database.
+  // --verify-every lets no operation be checked, so each check is one of the whole database.
   RunOptions options =
       ParseRunOptions({"--engine", "btree", "--rows", "2000", "--workload", "concurrent-inserts:3",
                        "--verify-every", "1000000", "--account", "file", "--quiet", "--dir", dir_});

@@ -236,7 +236,8 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   EXPECT_EQ(RunJson(RunRecord{}), json({{"threads", 1}, {"repeat", 0}}));
 }
 
-// Kernels before 5.19 tell no peak with cgroup v2. It was 0, less than the run held at the end.
+// Kernels before 5.19 tell no peak with cgroup v2. Once, the peak was then 0, less than the run
+// held at the end.
 TEST(RunJsonTest, APeakThatTheKernelDoesNotTellIsNull) {
   PhaseRecord phase = FullPhase();
   phase.memory->usage.peak = 90;
@@ -245,7 +246,7 @@ TEST(RunJsonTest, APeakThatTheKernelDoesNotTellIsNull) {
   EXPECT_TRUE(PhaseJson(phase)["memory"].at("peak").is_null());
 }
 
-// wiredtiger with statistics=none does not tell. Its cache was 0.
+// wiredtiger with statistics=none does not tell what its cache holds. Once, that was 0.
 TEST(RunJsonTest, WhatAnEnginesCacheHoldsIsNullWhereItDoesNotTell) {
   PhaseRecord phase = FullPhase();
   EXPECT_EQ(PhaseJson(phase)["memory"]["engine_cache"], 30);
@@ -287,7 +288,7 @@ TEST(RunJsonTest, WithoutAnOperationALatencyIsNotKnown) {
   }
 }
 
-// They counted as 0, so that a few stalls at the end made a steady state none.
+// Once, such seconds counted as 0, so that a few stalls at the end made a steady state none.
 TEST(RunJsonTest, ASecondWithoutAnOperationHasNoReadsPerOperation) {
   PhaseRecord phase = FullPhase();
   std::vector<Interval>& series = phase.work->result.series;
@@ -301,7 +302,7 @@ TEST(RunJsonTest, ASecondWithoutAnOperationHasNoReadsPerOperation) {
   EXPECT_EQ(PhaseJson(phase)["steady"]["device_reads"], true);
 }
 
-// A neighbour on the disk, which came and went, decided whether the run's reads were steady.
+// Once, a neighbour on the disk, which came and went, decided whether the run's reads were steady.
 TEST(RunJsonTest, OfASecondTheReadsOfOtherProgramsAreKnown) {
   PhaseRecord phase = FullPhase();
   std::vector<Interval>& series = phase.work->result.series;
@@ -323,7 +324,8 @@ TEST(RunJsonTest, OfASecondTheReadsOfOtherProgramsAreKnown) {
   EXPECT_FALSE(PhaseJson(phase)["series"][39].contains("other_reads")) << "nothing tells them";
 }
 
-// They were 0: sqlite counts no pages that it reads in place, and a container may show no device.
+// Once, such figures were 0: sqlite counts no pages that it reads in place, and a container may
+// show no device.
 TEST(RunJsonTest, OfATrialAFigureThatWasNotCountedIsNull) {
   RunRecord run = FullRun();
   std::vector<CacheTrial>& trials = run.cache_tunings.back().trials;
@@ -338,7 +340,7 @@ TEST(RunJsonTest, OfATrialAFigureThatWasNotCountedIsNull) {
   EXPECT_EQ(j[1]["rate"], 5);
 }
 
-// The searches of all workloads but the last were lost.
+// Once, the searches of all workloads but the last were lost.
 TEST(RunJsonTest, EachWorkloadHasTheSearchOfItsShare) {
   RunRecord run = FullRun();
   const json j = RunJson(run);
@@ -352,7 +354,8 @@ TEST(RunJsonTest, EachWorkloadHasTheSearchOfItsShare) {
   EXPECT_FALSE(RunJson(run).contains("earlier_cache_tunings"));
 }
 
-// They were among them, so that a neighbour on the disk decided which share --cache-pct auto chose.
+// Once, they were in the figures, so that a neighbour on the disk decided which share --cache-pct
+// auto chose.
 TEST(RunJsonTest, ReadsOfOtherProgramsAreInNoFigureOfATrial) {
   PhaseRecord phase = FullPhase();
   ASSERT_EQ(phase.operations(), 5u);
@@ -440,7 +443,7 @@ TEST(RunJsonTest, OfTheMemoryNoPartStandsUnderTheNameOfAnother) {
   EXPECT_EQ(j["unaccounted"], 30) << "of the limit";
 }
 
-// Of 100,000 latencies each percentile lies among those of another power of ten.
+// Each percentile of these 100,000 latencies lies at another power of ten.
 TEST(RunJsonTest, EachPercentileIsThatOfItsName) {
   Histogram latencies;
   uint64_t us = 1;
