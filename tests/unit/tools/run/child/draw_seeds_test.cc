@@ -74,8 +74,8 @@ TEST(DrawSeedsTest, NoDrawingOfALoadHasTheSeedOfAnotherLoads) {
   EXPECT_EQ(seeds.size(), drawings);
 }
 
-// Each share of --cache-pct auto that was tried again began with the seed of its first trial, whose
-// rows were cached by then.
+// Once, each share of --cache-pct auto that was tried again began with the seed of its first trial,
+// whose rows were cached by then.
 TEST(DrawSeedsTest, NoTrialHasTheSeedOfAnotherTrialOrPhase) {
   std::set<uint64_t> seeds;
   size_t phases = 0;
