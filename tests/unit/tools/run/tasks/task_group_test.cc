@@ -164,7 +164,7 @@ TEST_F(TaskGroupTest, WhatFailsInOneTaskEndsAllWithItsSentence) {
 
 TEST_F(TaskGroupTest, ATaskThatIsKilledIsNamedToTheOthers) {
   BeginAll();
-  tasks_[1].reset();  // which closes its connection
+  tasks_[1].reset();  // closes the task's connection
   const std::vector<std::string> thrown = InEach({0, 2}, [](size_t, TaskGroup* group) {
     try {
       group->Meet({.where = "a phase"}, json(), AllTold);
@@ -194,7 +194,7 @@ TEST_F(ImpatientTaskGroupTest, ATaskThatSaysNothingIsLostInTime) {
   EXPECT_EQ(thrown[1], "task 0 of 3 on host n0 failed: " + thrown[0]);
 }
 
-// Such as that of the results of a long phase over a slow network.
+// The line with the results of a long phase may come in pieces over a slow network.
 TEST_F(TaskGroupTest, ATaskWhoseLineComesInPiecesIsHeard) {
   constexpr double kTimeout = 2;
   std::vector<std::unique_ptr<TaskLink>> links;
@@ -224,7 +224,7 @@ TEST_F(TaskGroupTest, ATaskWhoseLineComesInPiecesIsHeard) {
       << "the line was under way for less than the timeout";
 }
 
-// Its clients may wait for a server that does not answer.
+// The clients of a task may wait for a server that does not answer.
 TEST_F(TaskGroupTest, ATaskThatLivesAndDoesNotComeIsNamed) {
   BeginAll();
   const std::vector<std::string> thrown = InEach({0, 1}, [](size_t, TaskGroup* group) {
@@ -286,7 +286,7 @@ TEST_F(TaskGroupTest, AStopOfOneTaskIsToldToAllAndTheyStillMeet) {
   EXPECT_TRUE(HearsOf("stopped", first.get()));
 }
 
-// It would otherwise name another task, which has given it up and closed the connection.
+// Otherwise the task would name another task, which has given it up and closed the connection.
 TEST_F(TaskGroupTest, ATaskThatWasItselfStoppedSaysSo) {
   std::vector<std::unique_ptr<TaskLink>> links;
   std::unique_ptr<TaskLink> other = WrittenTask(&links);

@@ -134,7 +134,7 @@ TEST_F(JoinTasksTest, AStrangerOnThePortKeepsNobodyOut) {
 
 TEST_F(JoinTasksTest, ConnectionsThatSayNothingDelayNobody) {
   const json plan = {{"rows", 5}};
-  timeout_ = 4;  // which is less than one of them may say nothing
+  timeout_ = 4;  // less than the time for which a connection may be silent
   std::vector<std::unique_ptr<TaskLink>> silent;
   std::thread other([&] {
     for (int i = 0; i < 8; ++i) silent.push_back(Reached());
@@ -158,7 +158,7 @@ TEST_F(JoinTasksTest, AFirstLineWithoutAnEndIsCutOff) {
   EXPECT_EQ(first->count(), 2);
 }
 
-// Which it has on another host, perhaps, or in another directory.
+// Task 0 may have the record on another host, or in another directory.
 TEST_F(JoinTasksTest, ATaskIsToldTheRecordThatTask0Reuses) {
   const json plan = {{"rows", 5}};
   for (const json& record : {json{{"rows", 5}, {"seed", 7}}, json::object()}) {
@@ -287,7 +287,7 @@ TEST_F(JoinTasksTest, AStopOfOneTaskIsToldAsAStop) {
   other.join();
 }
 
-// Those who wait have not caused it, and would not know why it ended.
+// The tasks that wait have not caused the end, and would not know why it came.
 TEST_F(JoinTasksTest, ThoseWhoHaveComeAreToldWhoHasNot) {
   const json plan = {{"rows", 5}};
   timeout_ = 1;
@@ -300,7 +300,7 @@ TEST_F(JoinTasksTest, AnAddressThatIsTakenOrOfAnotherHostIsRefused) {
   const TaskListener taken("127.0.0.1", port_);
   EXPECT_THAT(Join({At(0, 2)}, {json::object()})[0], HasSubstr("task 0 cannot listen there"));
   TaskOptions elsewhere = At(0, 2);
-  elsewhere.host = "192.0.2.1";  // of no host (RFC 5737)
+  elsewhere.host = "192.0.2.1";  // no host's address (RFC 5737)
   EXPECT_THAT(Join({elsewhere}, {json::object()})[0], HasSubstr("--task-address 192.0.2.1:"));
   elsewhere.host = std::string(64, 'x') + ".invalid";  // too long a name to ask a server for
   EXPECT_THAT(Join({elsewhere}, {json::object()})[0], HasSubstr("the host has no address"));

@@ -226,8 +226,8 @@ TEST_F(MergeTasksTest, EachTaskIsToldApart) {
   EXPECT_GT(tasks[2]["latency_us"]["p50"].get<double>(), 6000);
 }
 
-// Tasks that share a host took each other for other programs, so that the report of such a run
-// began with a warning.
+// Once, tasks that share a host took each other for other programs, so that the report of such a
+// run began with a warning.
 TEST(TaskResultTest, TasksOfOneHostAreNoOtherProgramsToEachOther) {
   std::vector<uint64_t> all;
   std::vector<PhaseRecord> phases;

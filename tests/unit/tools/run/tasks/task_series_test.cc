@@ -60,7 +60,7 @@ TEST(MergeSeriesTest, SecondsAreThoseOfTheFirstBeginAndTheLastOneSaysWhereItEnds
 TEST(MergeSeriesTest, AnIntervalOfSeveralSecondsIsDividedByTimeAndKeepsItsSum) {
   const std::vector<Interval> stopped = {IntervalOf(2.5, 11, 1000), IntervalOf(3, 8, 1000)};
   const std::vector<Interval> rows = MergeSeries({{0, &stopped}}, 2);
-  // Of its kinds, 5 and 6 operations in 2.5 s, 2 and 2.4 are in each whole second.
+  // Its kinds have 5 and 6 operations in 2.5 s: 2 and 2.4 of them are in each whole second.
   EXPECT_EQ(EndsAndOperations(rows), (Rows{{1, 2 + 2}, {2, 2 + 3}, {3, 1 + 1 + 8}}));
 }
 
@@ -98,8 +98,8 @@ TEST(MergeSeriesTest, WhatIsOfAHostIsThatOfTask0) {
   EXPECT_EQ(rows[1].resident_bytes, 3000u) << "at its end";
 }
 
-// A task that was stopped ends its second late. Its latencies and its memory were 0 in the other
-// seconds of that interval, and all that its host did was in one of them.
+// A task that was stopped ends its second late. Once, its latencies and its memory were 0 in the
+// other seconds of that interval, and one second had all that its host did.
 TEST(MergeSeriesTest, WhatALongIntervalDoesNotTellOfASecondIsNotKnownThere) {
   std::vector<Interval> stopped = {IntervalOf(2.5, 10, 1000), IntervalOf(3, 8, 3000)};
   stopped[0].host_user_seconds = 1.25;
@@ -114,7 +114,7 @@ TEST(MergeSeriesTest, WhatALongIntervalDoesNotTellOfASecondIsNotKnownThere) {
   EXPECT_EQ(rows[1].resident_bytes, 0u);
   EXPECT_EQ(rows[2].max_ns, 3000u);
   EXPECT_EQ(rows[2].resident_bytes, 3000u);
-  // Of the 10 context switches in 2.5 s, 4 are in each whole second.
+  // Each whole second has 4 of the 10 context switches in 2.5 s.
   EXPECT_EQ(rows[0].host_context_switches, 4u);
   EXPECT_EQ(rows[1].host_context_switches, 4u);
   EXPECT_EQ(rows[2].host_context_switches, 2u + 10u);
@@ -123,7 +123,8 @@ TEST(MergeSeriesTest, WhatALongIntervalDoesNotTellOfASecondIsNotKnownThere) {
   EXPECT_EQ(rows[1].background[0].write_bytes, 400u);
 }
 
-// They were left out, so that the run's own part of the device was the whole of it.
+// Once, requests of other programs were left out, so that the run's own part was the whole of the
+// device's.
 TEST(MergeSeriesTest, TheRequestsOfOtherProgramsAreDividedToo) {
   std::vector<Interval> stopped = {IntervalOf(2, 10, 1000), IntervalOf(3, 8, 3000)};
   stopped[0].other_programs = {
