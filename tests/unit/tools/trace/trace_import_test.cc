@@ -461,7 +461,7 @@ TEST_F(TraceImportTest, AShareOfTheKeysIsTakenOutOfMultiGets) {
   EXPECT_LT(transactions, kOperations / 4) << "about a tenth begins with a key of the share";
 }
 
-// The share had steps of cursors that it did not open, and its replay called it damaged.
+// Once, a scaled trace had steps of cursors that it did not open, and its replay called it damaged.
 TEST_F(TraceImportTest, ATraceWhoseOperationsNeedEachOtherIsNotScaled) {
   for (const bool has_cursor : {true, false}) {
     {
