@@ -50,7 +50,7 @@ TEST(CoverageTest, CoarseValuesAreCoveredHoweverTheyLieInTheirSteps) {
       const SimulatedPlan plan = {.design = design, .loads = 5, .slices = 1};
       CompareOptions options = OptionsOf(world, plan);
       EXPECT_GT(Coverage(world, plan, options), 0.925) << spread;
-      // As exact values they must fail, or the lines above would prove nothing.
+      // Without `resolution` the intervals must fail, or the expectation above would prove nothing.
       options.resolution = 0;
       if (spread < 0.2) {
         EXPECT_LT(Coverage(world, plan, options), 0.7);
