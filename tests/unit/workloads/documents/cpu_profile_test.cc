@@ -37,8 +37,8 @@ TEST(CpuProfileTest, AllocationIsKnownByItsNames) {
   }
 }
 
-// Engines compare their keys with functions of the C library, which were counted as reading
-// attributes; so were libbson's functions that make the answer.
+// Engines compare their keys with functions of the C library. Once, these counted as reading
+// attributes, and so did libbson's functions that make the answer.
 TEST(CpuProfileTest, ReadingAttributesIsNeitherComparingKeysNorWriting) {
   for (const char* name : {"bson_iter_next", "bson_iter_key_len", "0x0000000000018a2f"}) {
     EXPECT_TRUE(ReadsAttributes({name, "libbson-1.0.so.0.0.0", 0})) << name;
