@@ -75,7 +75,7 @@ TEST_F(IbAnswersTest, AnEntryThatComesTwiceIsWrong) {
   EXPECT_EQ(Wrong(Lie::kNone), 0);
 }
 
-// The bytes behind the greatest length were cut off before they were compared.
+// Once, bytes behind the greatest length were cut off before they were compared.
 TEST_F(IbAnswersTest, BytesBehindARowOrAnEntryAreWrong) {
   LyingEngine::Table longer;
   for (const auto& [key, value] : TableOf("pi1_pdc")) longer[key + '!'] = value;

@@ -43,7 +43,7 @@ TEST(IbSchemaTest, RowsHaveTheColumnsOfTheSpecification) {
     customers = std::max(customers, IbGet(v + 9, 4));
     products = std::max(products, IbGet(v + 13, 4));
     prices = std::max(prices, IbGet(v + 17, 4));
-    // Of L bytes of data the last floor(L x 3/4 x 1/2) are random, and the others are one letter.
+    // The last floor(L x 3/4 x 1/2) of L bytes of data are random, and the others are one letter.
     const size_t length = size - IbSchema::kFixedSize, letters = length - length * 3 / 8;
     EXPECT_EQ(std::string(v + IbSchema::kFixedSize, letters), std::string(letters, 'a'));
   }
