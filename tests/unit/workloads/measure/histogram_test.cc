@@ -141,7 +141,7 @@ TEST(HistogramDividerTest, EachPartIsDrawnEvenlyFromTheLargestDown) {
   EXPECT_NEAR(some.mean_ns() * 300 + most.mean_ns() * 700, all.mean_ns() * 1000, 1);
 }
 
-// Rounded each by itself, the parts of one value were none or three.
+// If each part were rounded by itself, the parts of a single value could be none or several.
 TEST(HistogramDividerTest, ThePartsAddUpToTheWholeAndMakeUpForWhatTheyLack) {
   HistogramDivider divider(3);
   const std::vector<double> shares = {0.2, 0.3, 0.5};

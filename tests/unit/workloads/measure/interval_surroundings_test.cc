@@ -26,7 +26,8 @@ class CountsOfOthers : public KernelAccount {
   BlockCounts other_program{.reads = 70, .read_bytes = 7000};
 };
 
-// Only those of the whole account were known, which ends with the write-back behind the phase.
+// Once, requests of other programs were known of the whole account alone, which ends with the
+// write-back behind the phase.
 TEST(IntervalSurroundingsTest, AnIntervalHasWhatOtherProgramsDidInIt) {
   CountsOfOthers account;
   Ledger::Get().Configure(AccountDepth::kKernel, &account);

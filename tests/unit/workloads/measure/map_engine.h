@@ -52,7 +52,7 @@ class MapEngine : public Engine {
   bool fails = false;          // Get throws
   bool counts_blocks = false;  // each Get asks for three blocks and misses one
   int lost_reads = 0;          // number of next Gets that throw LostAnswer
-  int lost_writes = 0;         // so many Puts do
+  int lost_writes = 0;         // number of next Puts that throw LostAnswer
   std::vector<ServerAddress> addresses;
   uint32_t depth = 0;        // depth of the last read queue
   std::vector<int> clients;  // numbers of the clients that have called NewClientSession

@@ -119,7 +119,7 @@ TEST(MeterTest, AWriteOfTheLogCountsAsASyncWithODsyncAlone) {
   EXPECT_EQ(unsynced->calls->writes, 500u);
   EXPECT_EQ(unsynced->calls->syncs, 0u);
   EXPECT_EQ(unsynced->calls->estimate_least_bytes, 500u * 300);
-  log.syncs = 2;  // of a new segment
+  log.syncs = 2;  // a new segment takes two
   const std::pair<const char*, uint64_t> kSyncs[] = {
       {"log_sync", 502}, {"transaction_sync.method", 502}, {"data_sync", 2}};
   for (const auto& [setting, syncs] : kSyncs) {

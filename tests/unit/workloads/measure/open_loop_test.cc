@@ -95,8 +95,8 @@ TEST_F(RunnerTest, WhatWasDueAndHadNotBegunIsCountedWhenThePhaseEnds) {
   EXPECT_EQ(Read(phase).undone.count(), 0u);
 }
 
-// An operation whose server was lost was due and began. Such operations were missing among those
-// that were due.
+// An operation whose server was lost was due and began. Once, such operations were missing among
+// those that were due.
 TEST_F(RunnerTest, WhatGotNoAnswerWasDue) {
   Load(1, 100);
   engine_.addresses = {{"n1", ""}, {"n2", ""}};

@@ -14,7 +14,7 @@
 namespace testbed {
 namespace {
 
-// The first clients claimed a batch each, and the others had nothing to do.
+// Once, the first clients claimed a batch each, and the others had nothing to do.
 TEST(OperationQuotaTest, AClientClaimsItsPartOfWhatIsLeft) {
   OperationQuota quota(100, 4, true);
   EXPECT_EQ(quota.Claim(64), 25u);
