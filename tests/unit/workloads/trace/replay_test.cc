@@ -232,7 +232,7 @@ class ReplayTest : public testing::Test {
   }
 
   LyingEngine engine_;
-  std::string table_ = kMainTable;  // of the trace that WritePuts writes
+  std::string table_ = kMainTable;  // table of the trace that WritePuts writes
 
  private:
   Asked Run(Engine& engine, Workload* workload, TraceRecorder* recorder) {
@@ -276,7 +276,7 @@ TEST_F(ReplayTest, AScanTellsTheEngineItsRows) {
   EXPECT_LT(cut_off, 20u);
 }
 
-// Nothing told that a replay on fewer rows than the recording had read less.
+// Once, nothing told that a replay on fewer rows than the recording had read less.
 TEST_F(ReplayTest, StepsThatFindNoFurtherRowAreCounted) {
   WriteWalks();  // of 5 and 3 steps
   using enum LyingEngine::Lie;
@@ -289,7 +289,7 @@ TEST_F(ReplayTest, StepsThatFindNoFurtherRowAreCounted) {
   }
 }
 
-// Its reads were unscoped, as those of a thread of the engine that has no name.
+// Once, the reads of the trace were unscoped, like those of an engine's thread that has no name.
 TEST_F(ReplayTest, ReadingTheTraceIsChargedToAKindOfItsOwn) {
   WriteAbsentGets(100, 0);
   const LedgerCounts before = Ledger::Get().Counts();
@@ -301,7 +301,8 @@ TEST_F(ReplayTest, ReadingTheTraceIsChargedToAKindOfItsOwn) {
   EXPECT_EQ(cost.ops[kUnscoped.id].FileTotal().reads, 0u);
 }
 
-// Its operations and the engine's own flushes were one kind, and that one was in the background.
+// Once, the operations of such a kind and the engine's own flushes were one kind, which was
+// background work.
 TEST_F(ReplayTest, AKindWithTheNameOfWorkInTheBackgroundIsRefused) {
   WriteAbsentGets(1, 0, "flush");
   std::string refusal;
@@ -425,8 +426,8 @@ TEST_F(ReplayTest, NoOperationIsDueLaterThanAClockCanTell) {
   Prepare("replay", "0.5", 2, [](const Client& client) { EXPECT_EQ(client.DueNs(1), 2000u); });
 }
 
-// A thread without operations read all of the trace after the others had ended, and the phase
-// lasted as long.
+// Once, a thread without operations read the rest of the trace after the others had ended, and the
+// phase lasted as long.
 TEST_F(ReplayTest, AThreadThatFindsNoKeyOfItsOwnReadsNoFurtherThanThePhaseLasts) {
   WriteAbsentGets(20000, 1);  // of one key
   DamageLastBlock();
@@ -451,7 +452,7 @@ class WalkLengthsTest : public testing::Test {
     operation_.calls.push_back({.kind = kind, .cursor = cursor, .number = steps});
   }
   std::vector<uint64_t> Find() {
-    std::vector<uint64_t> rows = {77};  // of the operation before
+    std::vector<uint64_t> rows = {77};  // left by the operation before
     lengths_.Find(operation_, &rows);
     operation_.calls.clear();
     return rows;
@@ -476,7 +477,7 @@ TEST_F(WalkLengthsTest, AWalkHasTheRowOfItsSeekAndThoseOfItsSteps) {
   Add(kPrevValues, 0, 3);
   Add(kFirst, 0);
   Add(kSeekForPrev, 0);
-  Add(kOpenCursor, 0);  // as a client does whose cursor ended outside of an operation
+  Add(kOpenCursor, 0);  // the slot is free when a cursor ended outside of an operation
   EXPECT_THAT(Find(), ElementsAre(6, 1, 1));
   Add(kGet, 0);
   EXPECT_THAT(Find(), ElementsAre());

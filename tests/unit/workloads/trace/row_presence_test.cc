@@ -45,7 +45,7 @@ TEST(RowPresenceTest, BeginsWithTheRowsOfThePopulation) {
 
 // A replay of 100 million operations may insert millions of rows.
 TEST(RowPresenceTest, RowsBeyondTheLoadTakeABitEachAndGiveItBack) {
-  const Population population(Rows(70));  // its last word has rows of the load and others
+  const Population population(Rows(70));  // the last word has rows of the load and others
   RowPresence rows(population, false);
   for (uint64_t row = 70; row < 6400; ++row) ASSERT_TRUE(rows.Insert(row)) << row;
   for (uint64_t row = 0; row < 6400; ++row) ASSERT_FALSE(rows.Insert(row)) << row;
