@@ -227,8 +227,8 @@ TEST_F(ExperimentRunTest, CellsWhoseDeviceCannotBeMadeFailOneAndAll) {
   EXPECT_NE(result.out.find("0 of 2 cells"), std::string::npos) << result.out;
 }
 
-// The document of the second load took the place of the first one's, whose figures a finished cell
-// has.
+// Once, the document of the second load took the place of the first one, on which a finished cell
+// had been measured.
 TEST_F(ExperimentRunTest, ALoadThatIsMadeAgainLeavesThatOfTheFinishedCells) {
   std::string text = kTwoCells;
   text.replace(text.find("seconds = 4"), 11, "operations = 50");
