@@ -119,7 +119,7 @@ TEST_F(OltpAnswersTest, ALaterPhaseOnTheDatabaseUpdatesToOtherValues) {
   EXPECT_GT(updated, 30);
 }
 
-// An id has four bytes. The ids after the last one were those of rows that are there.
+// An id has four bytes. Once, the ids after the last one were those of rows that are there.
 TEST_F(OltpAnswersTest, AnInsertEndsWithTheLastId) {
   LyingEngine::Table& rows = engine_.table(engine_.OpenTable("sbtest1"));
   char key[kIdBytes];
