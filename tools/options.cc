@@ -260,8 +260,8 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--seconds", "S", "Length of a phase that does not load [20]",
       [&o](auto& option, auto& text) { o.seconds = ParseReal(option, text, 0.1, 1e7, "seconds"); });
   Add(app, "--operations", "N",
-      "End a phase that does not load after this many operations of all threads together; one with "
-      "a length of its own keeps that",
+      "End a phase that does not load after this number of operations of all threads together; a "
+      "phase with a length of its own ends by that length",
       [&o](auto& option, auto& text) { o.operations = ParseCount(option, text, 1, UINT64_MAX); });
   Add(app, "--warmup", "S",
       "Seconds that a phase runs before it is measured [5; 0 with --operations, and, without "
@@ -302,7 +302,7 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) {
         o.workload.hot_fraction = ParseReal(option, text, 1e-9, 1);
       });
-  Add(app, "--hot-probability", "SHARE", "Share of the accesses that go to the hot keys [1]",
+  Add(app, "--hot-probability", "SHARE", "Share of the accesses that goes to the hot rows [1]",
       [&o](auto& option, auto& text) {
         o.workload.hot_probability = ParseReal(option, text, 0, 1);
       });
@@ -360,9 +360,9 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
       });
   app.add_flag(
       "--drop-caches", o.drop_caches,
-      "Drop the database's pages from the page cache before each measured phase, its warm-up, and "
-      "its trials or steps of a search (without these it is cold); an engine that maps its files "
-      "is opened anew, its cache empty");
+      "Drop the database's pages from the page cache once before each measured phase, or before "
+      "its warm-up, trials or search where it has these (with --warmup 0 it begins cold); an "
+      "engine that maps its files is opened anew, with an empty cache");
   app.add_flag("--readahead-model", o.readahead_model,
                "Also report what a Linux kernel of 2014 would have read from the device for the "
                "same file reads (docs/accounting.md)");

@@ -107,7 +107,7 @@ int ScratchClean(const std::string& directory) {
 }
 
 void AddScratchCommand(CLI::App& app, std::function<int()>* command) {
-  CLI::App* scratch = app.add_subcommand("scratch", "Scratch devices");
+  CLI::App* scratch = app.add_subcommand("scratch", "Remove scratch devices that are left");
   scratch->require_subcommand(1);
   scratch->footer(
       "\nExamples:\n"

@@ -187,9 +187,9 @@ void AddCrashtestCommand(CLI::App& app, const std::vector<std::string>& words,
   auto crash = std::make_shared<CrashtestOptions>();
   CLI::App* crashtest = app.add_subcommand("crashtest",
                                            "Kill an engine or cut its power, and compare every row "
-                                           "with what it had acknowledged; crashes come while it "
-                                           "commits (--durability sync unless given), writes "
-                                           "checkpoints, closes, creates a database or recovers");
+                                           "with what it had acknowledged; a crash comes while the "
+                                           "engine commits (--durability sync unless given), takes "
+                                           "a checkpoint, closes, creates a database or recovers");
   // kSync is this command's default; --durability lazy tests the weaker promise.
   crash->run.engine.durability = Durability::kSync;
   AddEngineOptions(*crashtest, crash->run);
