@@ -11,13 +11,14 @@
 #                  AddressSanitizer and UBSan, ThreadSanitizer
 #   faults         an error at every IO call (tools/crashtest/fault_sweep.sh), and the conformance suite in every IO mode
 #                  (TESTBED_EVERY_IO_MODE=1)
-#   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
-#                  power cuts of each engine of our own, 50 kills and 20 power cuts of each server that is installed;
-#                  with lazy commits 20 kills of seven engines and, as root, 20 power cuts of each of our own; as
-#                  root, 40 power cuts of each engine that is a library of others
-#   old-servers    the servers of tools/setup/server_releases: their conformance suite, 50 kills and, as root, 20 power
-#                  cuts of each (Maven)
-#   pebble         the tests of the engine pebble in every IO mode, 100 kills and, as root, 20 power cuts (Go)
+#   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100 power
+#                  cuts and 50 rounds of disk errors of each engine of our own, 50 kills and, as root, 20 power cuts of
+#                  each server that is installed; with lazy commits 20 kills of seven engines and, as root, 20 power
+#                  cuts of each of our own; as root, 40 power cuts of each engine that is a library of others
+#   old-servers    the servers of tools/setup/server_releases: their conformance suite, 50 kills, 20 with lazy commits
+#                  and, as root, 20 power cuts of each (Maven)
+#   pebble         the tests of the engine pebble in every IO mode, 100 kills, 20 with lazy commits and, as root, 20
+#                  power cuts (Go)
 #   bf-tree        the tests of the engine bf-tree in every IO mode (cargo)
 #   myrocks        the tests of the engine mysql on MyRocks, 50 kills and, as root, 20 power cuts; where Debian's plugin is
 #                  not installed, its files are fetched (apt-get download)

@@ -15,7 +15,7 @@
 #   tools/run.sh --engine bf-tree --durability none   also builds that engine's library, where cargo is installed
 #   tools/run.sh --help
 #
-# The program runs in the folder that you are in; its exit code is this script's. 1 if something
+# The program runs in the folder that you are in. The exit code is the program's, or 1 when something
 # could not be set up.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"

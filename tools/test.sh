@@ -17,8 +17,9 @@
 # ctest's closing lines name them. Exit code 0 when no test failed, 2 when words were given that it
 # would not heed. CTEST_PARALLEL_LEVEL sets how many tests run at once (default: two more than twice
 # the processors, since many wait for the device). A test that fails beside others is run once more
-# alone, and named if it passes then; a crash test is not, because what it loses once is lost, and no
-# test is when more than 200 fail. Logs of the builds are in build/log/.
+# alone, and named if it passes then. No test is run again when a crash test is among those that
+# failed, because what it loses once is lost, or when more than 200 failed. Logs of the builds are in
+# build/log/.
 set -euo pipefail
 unset CDPATH
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
