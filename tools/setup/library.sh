@@ -7,9 +7,9 @@
 #                            sets $where (1 or empty), $release, and $package, $version and $package_sha256 of its source;
 #                            ends with the releases that there are, when it is none of them
 #   take_server SERVER NAME PROGRAM [--where | [--remove] RELEASE]
-#                            answers and ends: the releases that there are, without a word; the cache's folder; a release that
-#                            is removed, or whose PROGRAM is there already. Of another release it sets $release, $artifact and
-#                            $sha256 of its jar, $prefix and $log
+#                            without a word prints the releases that there are, with --where prints the cache's folder, with
+#                            --remove removes the release, prints the folder of a release whose PROGRAM is there, and ends. For
+#                            any other release it sets $release, $artifact and $sha256 of its jar, $prefix and $log
 #   recipe_of COMPILER WORD...  a hash of the words and of the compiler's version
 #   enter_cache NAME WHAT PREFIX LIBRARY
 #                            takes the lock of the library's builds; prints PREFIX and ends when
@@ -50,7 +50,7 @@ log=/dev/null # the caller names a file before the first step
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# shellcheck disable=SC2034  # who calls it uses what it sets
+# shellcheck disable=SC2034  # its caller uses what it sets
 take_release() {
   local engine=$1 name=$2 row table
   shift 2
@@ -68,7 +68,7 @@ take_release() {
   read -r _ _ _ _ package version package_sha256 <<<"$row"
 }
 
-# shellcheck disable=SC2034  # who calls it uses what it sets
+# shellcheck disable=SC2034  # its caller uses what it sets
 take_server() {
   local server=$1 product=$2 program=$3 table releases remove=
   shift 3

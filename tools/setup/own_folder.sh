@@ -10,7 +10,7 @@
 #
 # USUAL, where the folder is unless the user names another one, and folders right below a build folder are
 # taken without a mark: nobody else writes there, and those of earlier versions have none.
-# shellcheck disable=SC2034  # who sources it uses it
+# shellcheck disable=SC2034  # the script that sources this file uses it
 own_mark=.testbed-own
 
 is_build_folder() { grep -qs '^CMAKE_PROJECT_NAME:STATIC=testbed$' "$1/CMakeCache.txt"; }

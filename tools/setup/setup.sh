@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What tools/run.sh and tools/test.sh share: everything between a bare Debian
+# What tools/run.sh, tools/test.sh and other scripts share: everything between a bare Debian
 # and a built testbed. Source it; it defines
 #
 #   say TEXT           a line of progress on stderr
 #   die TEXT           the same, and the end, with exit code 1
 #   add_servers WORD...   adds the packages of the servers that a run of these words starts; before set_up
 #   fetch_servers WORD... fetches those of them that no package has; after set_up
-#   set_up             installs the Debian packages and WiredTiger; takes the build folder's lock
+#   set_up             installs the Debian packages, WiredTiger and, where cargo is installed, libmdbx; takes the build folder's lock
 #   set_up_tests       the same, with the packages of the tests; the builds have tests
 #   set_up_originals   as set_up, with the programs that bench/check_originals.py compares with
 #   set_up_galera      as set_up, with the programs that bench/cluster_faults.py takes, but Galera's own, which it unpacks
