@@ -22,8 +22,8 @@ std::string JsonText(const nlohmann::json& document, int indent = -1);
 // InputFile (device/file/input_file.h).
 nlohmann::json ParseJson(std::string_view text);
 
-// Returns the text as valid UTF-8: the bytes that JSON text writes as \xHH written so. The other
-// returns the bytes that such a text stands for.
+// Utf8Text returns the text as valid UTF-8: it writes as \xHH the bytes that JSON text writes so.
+// BytesOfUtf8Text returns the bytes that such a text stands for.
 std::string Utf8Text(std::string_view text);
 std::string BytesOfUtf8Text(std::string_view text);
 

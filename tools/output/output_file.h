@@ -96,8 +96,8 @@ void ReplaceFile(const std::string& path, const std::string& text);
 // temporary ending. Returns an empty string when `unfinished` has no such ending.
 std::string ReplacedBy(const std::string& unfinished);
 // Returns whether the file `path` can be what a killed process left of a text that begins with
-// `begin`: a regular file that is empty, holds only zero bytes, or begins with `begin` or a part of
-// it.
+// `begin`: a regular file that begins with `begin`, that ends within it, such as an empty one, or
+// that has only zero bytes in its place.
 bool IsUnfinished(const std::string& path, const std::string& begin);
 
 }  // namespace testbed

@@ -36,7 +36,7 @@ class StandardStreams {
 bool StandardOutputLost();
 
 // Returns the exit code of `command`, whose code 1 is a judgement, such as that a condition holds,
-// and means nothing else. So it returns 2 in place of another code when printed text is lost
+// and means nothing else. So it returns 2 in place of any code but 1 when printed text is lost
 // (StandardOutputLost). An error that would end the program with 1, such as an output on a full
 // disk or want of memory, is thrown as Error (kUsage), which ends it with 2.
 int JudgedOrFailed(const std::function<int()>& command);

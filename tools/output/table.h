@@ -62,8 +62,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// These return numbers as a report shows them: about three significant digits, and "-" for NaN and
-// infinity, which stand for a figure that is not known.
+// Returns the number as a report shows it: about three significant digits below 100, and a whole
+// number from 100 on; "-" for NaN and infinity, which stand for a figure that is not known.
 std::string Short(double x);
 std::string Count(uint64_t n);  // 1234567 -> "1,234,567"
 // Returns the number with its noun: Counted(1, "row") -> "1 row", Counted(1234, "row") -> "1,234
