@@ -83,7 +83,7 @@ std::optional<Claim> Claim::Try(const std::string& file) {
   for (;;) {
     const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) throw Error::Io("create", file, errno);
-    Claim claim(fd, "");  // its destructor closes fd; no file_: removes nothing
+    Claim claim(fd, "");  // without file_ its destructor only closes fd
     if (!Lock(fd, file)) return std::nullopt;
     if (!Leads(fd, file)) continue;
     claim.file_ = file;

@@ -25,7 +25,8 @@ namespace testbed {
 struct HostChecks {
   bool load = true;      // other programs use the processors, or the disk under the databases
   bool throttle = true;  // the processors are slowed down, or the hypervisor takes them
-  // The processor, memory, kernel, file system or disk is another than the first block's host has.
+  // Another processor, memory, kernel, file system or disk than the first block's host has, or
+  // databases that would lie on another host.
   bool kind = true;
 };
 // Returns the checks that a list of "load", "throttle" and "kind", or "none", names. Throws Error
@@ -59,8 +60,8 @@ std::string WhyAnotherKind(const std::map<std::string, std::string>& kind,
                            const std::string& first_host);
 
 // Checks this host, whose databases will lie in `databases`, and writes the answer to
-// hosts/HOST.json of the results in `out`. The first host that passes decides the kind
-// (hosts/first.json). Throws Error (kIo).
+// hosts/HOST.json of the results in `out`, and a refusal to hosts/HOST.refused.json as well. The
+// first host that passes decides the kind (hosts/first.json). Throws Error (kIo).
 std::string WhyRefused(const std::string& out, const std::string& databases,
                        const HostChecks& checks);
 
