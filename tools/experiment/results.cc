@@ -50,11 +50,10 @@ std::set<std::string> FiguresOfMetrics(const Experiment& experiment) {
   return names;
 }
 
-// Returns whether the advice for RocksDB needs the figure.
-bool IsForAdvice(const std::string& figure) {
-  return std::any_of(std::begin(kRocksdbSizes), std::end(kRocksdbSizes), [&](const char* name) {
-    return figure == std::string("engine.effective.") + name;
-  });
+// Returns whether the figure is an effective setting that advice has.
+bool IsAdvisedSetting(const std::string& figure) {
+  static const std::string effective = "engine.effective.";
+  return figure.starts_with(effective) && IsForAdvice(figure.substr(effective.size()));
 }
 
 }  // namespace
@@ -346,8 +345,7 @@ const std::vector<double>& ResultSet::Values(size_t cell, const std::string& met
 bool ResultSet::Keeps(const std::string& figure) const {
   return figure.starts_with("options.") || figure.starts_with("held.") ||
          figure.starts_with("loaded.") || figure.starts_with("planned.") ||
-         metric_figures_.contains(figure) ||
-         (figure.starts_with("engine.effective.") && IsForAdvice(figure));
+         metric_figures_.contains(figure) || IsAdvisedSetting(figure);
 }
 
 double ResultSet::Mean(size_t cell, const std::string& metric) const {

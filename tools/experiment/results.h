@@ -103,8 +103,8 @@ class ResultSet {
   double Grain(size_t cell, const std::string& metric) const;
   // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
   // it. A set keeps the figures that the metrics compute with, those that begin with options.,
-  // held., loaded. or planned., and kRocksdbSizes (verdict/advice_config.h) of engine.effective;
-  // throws Error (kRun) for the name of another.
+  // held., loaded. or planned., and those of engine.effective that are for advice (IsForAdvice,
+  // verdict/advice_config.h); throws Error (kRun) for the name of another.
   double Figure(size_t cell, const std::string& name) const;
   // Returns the host that measured the cell in the round; empty when that is not known.
   const std::string& host(size_t cell, int round) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "tools/option_values.h"
@@ -41,6 +42,35 @@ std::string CompressionLine(const AdvisedWay& way, const char* why) {
   return fmt::format("  # compression {} does not carry over: {}\n", way.compression, why);
 }
 
+// Returns the lines on when InnoDB wrote. A server by itself has a log and a rate of background
+// writes that do not follow from its memory.
+std::string InnodbWritingLines(const AdvisedWay& way) {
+  std::string lines;
+  for (const auto& [name, value] : way.innodb_writing) {
+    if (name == "innodb_log_file_size") {
+      lines += fmt::format("  {} = {}   # MySQL from 8.0.30 on: innodb_redo_log_capacity\n", name,
+                           Megabytes(value));
+    } else {
+      lines += fmt::format("  {} = {}\n", name, value);
+    }
+  }
+  return lines;
+}
+
+// Returns the lines on when PostgreSQL took checkpoints. From version 11 on it begins one after
+// max_wal_size / (1 + checkpoint_completion_target) of log.
+std::string WalLines(const AdvisedWay& way) {
+  constexpr double kTarget = 0.9;
+  if (way.checkpoint_log_bytes == 0) return "";
+  const double most = static_cast<double>(way.checkpoint_log_bytes) * (1 + kTarget);
+  return fmt::format(
+      "  max_wal_size = {0}B   # a checkpoint begins after {1} of log\n"
+      "  checkpoint_completion_target = {2}\n"
+      "  # checkpoint_timeout was 1h, unless an option of the run set it: with 5min, the server's\n"
+      "  # default, checkpoints begin by time as well\n",
+      Megabytes(static_cast<uint64_t>(most)), Megabytes(way.checkpoint_log_bytes), kTarget);
+}
+
 std::string MyCnf(const AdvisedWay& way) {
   const bool known = way.page_size >= 4096 && way.page_size <= 65536;
   std::string text = fmt::format(
@@ -55,6 +85,7 @@ std::string MyCnf(const AdvisedWay& way) {
     text += fmt::format("  innodb_page_size = {}   # only when the data directory is initialised\n",
                         ShortSize(way.page_size));
   }
+  text += InnodbWritingLines(way);
   text += CompressionLine(way, "each table has its own, by ROW_FORMAT or COMPRESSION");
   if (way.io == "mmap") {
     text +=
@@ -91,6 +122,7 @@ std::string PostgresqlConf(const AdvisedWay& way) {
       "  shared_buffers = {}B\n"
       "  effective_cache_size = {}B\n",
       Megabytes(way.cache_bytes), Megabytes(way.ram_bytes));
+  text += WalLines(way);
   if (way.io != "buffered") {
     text += fmt::format("  # {} does not carry over: PostgreSQL reads through the page cache\n",
                         way.io);
@@ -173,6 +205,12 @@ std::string MongodConf(const AdvisedWay& way) {
   if (way.io != "buffered") {
     text += fmt::format("  # {} does not carry over: mongod has no setting for it\n", way.io);
   }
+  if (way.checkpoint_log_bytes != 0) {
+    text += fmt::format(
+        "  # a checkpoint after each {} of log does not carry over: mongod takes one each 60 s\n"
+        "  # (storage.syncPeriodSecs)\n",
+        Megabytes(way.checkpoint_log_bytes));
+  }
   return text;
 }
 
@@ -210,6 +248,13 @@ std::string OfServers(const AdvisedWay& way) {
 }
 
 }  // namespace
+
+bool IsForAdvice(const std::string& setting) {
+  const auto is_it = [&](const char* name) { return setting == name; };
+  return std::any_of(std::begin(kRocksdbSizes), std::end(kRocksdbSizes), is_it) ||
+         std::any_of(std::begin(kInnodbWriting), std::end(kInnodbWriting), is_it) ||
+         is_it(kCheckpointLog);
+}
 
 std::string ConfigurationText(const AdvisedWay& way) {
   return OfServers(way) + DurabilityLine(way) + ReadaheadLine(way);

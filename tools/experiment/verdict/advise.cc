@@ -287,8 +287,24 @@ std::string RocksdbFilterOf(const Way& way) {
   return kind == "ribbon" ? "ribbonfilter:" + of_a_key : "bloomfilter:" + of_a_key + ":false";
 }
 
+// Adds how the way wrote, whose operations write.
+void TakeWriting(const ResultSet& results, const Way& way, AdvisedWay* advised) {
+  const std::string durability = OptionOf(way, "durability");
+  advised->durability = durability.empty() ? "lazy" : durability;
+  const auto in_force = [&](const char* name) {
+    return results.Figure(way.index, std::string("engine.effective.") + name);
+  };
+  for (const char* name : kInnodbWriting) {
+    const double value = in_force(name);
+    if (value >= 0) advised->innodb_writing.emplace_back(name, static_cast<uint64_t>(value));
+  }
+  const double log = in_force(kCheckpointLog);
+  if (log >= 0) advised->checkpoint_log_bytes = static_cast<uint64_t>(log);
+}
+
 // Returns the settings of the way that a server has, too: the bytes of its cache, the whole budget,
-// page size, readahead, compression and durability, and of rocksdb its memtables and filter.
+// page size, readahead, compression and durability, of a way that wrote its log, and of rocksdb its
+// memtables and filter.
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   AdvisedWay advised{IsOfMyRocks(way) ? kMyRocks : EngineOfWay(way), OptionOf(way, "io")};
   const double ram = results.Figure(way.index, "options.ram");
@@ -306,8 +322,7 @@ AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   }
   const std::string compression = OptionOf(way, "compression");
   if (!compression.empty()) advised.compression = compression;
-  const std::string durability = OptionOf(way, "durability");
-  if (MeasuredWrites(way)) advised.durability = durability.empty() ? "lazy" : durability;
+  if (MeasuredWrites(way)) TakeWriting(results, way, &advised);
   if (advised.engine != "rocksdb") return advised;
   advised.rocksdb_filter = RocksdbFilterOf(way);
   for (const char* name : kRocksdbSizes) {

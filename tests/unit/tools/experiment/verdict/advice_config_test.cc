@@ -137,6 +137,29 @@ TEST(AdviceConfigTest, TheDurabilityOfWhatWasWrittenIsSaid) {
   EXPECT_THAT(ConfigurationText(way), HasSubstr("commits were measured with --durability lazy"));
 }
 
+// A server's own log may be far smaller or larger than that of the measurement.
+TEST(AdviceConfigTest, TheLogOfWhatWasWrittenCarriesOver) {
+  AdvisedWay way{"innodb", "direct", 16384, 64 * kMega, 256 * kMega};
+  EXPECT_THAT(ConfigurationText(way), Not(HasSubstr("innodb_log_file_size")));
+  way.innodb_writing = {{"innodb_log_file_size", 256 * kMega},
+                        {"innodb_io_capacity", 2048},
+                        {"innodb_flush_neighbors", 0}};
+  EXPECT_THAT(ConfigurationText(way),
+              HasSubstr("  innodb_log_file_size = 256M   # MySQL from 8.0.30 on: "
+                        "innodb_redo_log_capacity\n"
+                        "  innodb_io_capacity = 2048\n"
+                        "  innodb_flush_neighbors = 0\n"));
+  way = {"postgres", "buffered", 8192, 64 * kMega, 256 * kMega};
+  EXPECT_THAT(ConfigurationText(way), Not(HasSubstr("max_wal_size")));
+  way.checkpoint_log_bytes = 256 * kMega;
+  EXPECT_THAT(ConfigurationText(way),
+              HasSubstr("  max_wal_size = 486MB   # a checkpoint begins after 256M of log\n"
+                        "  checkpoint_completion_target = 0.9\n"));
+  way.engine = "wiredtiger";
+  EXPECT_THAT(ConfigurationText(way),
+              HasSubstr("a checkpoint after each 256M of log does not carry over"));
+}
+
 TEST(AdviceConfigTest, TheReadaheadIsTheDevices) {
   const char* line = "\n  # measured with read_ahead_kb = 16: blockdev --setra 32 DEVICE\n";
   for (const char* engine : {"innodb", "postgres", "rocksdb", "wiredtiger", "btree", "lmdb"}) {

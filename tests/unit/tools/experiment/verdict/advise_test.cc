@@ -389,6 +389,23 @@ TEST_F(AdviseTest, RocksdbGetsWhatWasInForce) {
   EXPECT_THAT(with("bloom_bits", "0"), HasSubstr("filter_policy=nullptr\n"));
 }
 
+// Once, a mix was measured with a log as large as the memory, and the server kept its own log.
+TEST_F(AdviseTest, OfAMixTheLogThatWasInForceIsAdvised) {
+  effective_ = {{"innodb_log_file_size", "67108864"},
+                {"innodb_io_capacity", "1000"},
+                {"innodb_flush_neighbors", "0"},
+                {"checkpoint_log_bytes", "67108864"}};
+  Plan(2);
+  Write(0, {1000, 1010});
+  for (Cell& cell : cells_) cell.options["engine"] = "innodb";
+  EXPECT_THAT(Advice(), HasSubstr("  innodb_log_file_size = 64M "));
+  EXPECT_THAT(Advice(), HasSubstr("  innodb_io_capacity = 1000\n  innodb_flush_neighbors = 0\n"));
+  for (Cell& cell : cells_) cell.options["engine"] = "postgres";
+  EXPECT_THAT(Advice(), HasSubstr("  max_wal_size = 121MB "));
+  for (Cell& cell : cells_) cell.options["workload"] = "insert,point-read";
+  EXPECT_THAT(Advice(), Not(HasSubstr("max_wal_size"))) << "nothing was written after the load";
+}
+
 TEST_F(AdviseTest, OneRoundTellsNothingApart) {
   Plan(1);
   Write(0, {1000});
