@@ -267,7 +267,12 @@ json ExperimentJson(const std::string& path, PageData* data) {
     if (!table["rows"].empty()) j["tables"].push_back(std::move(table));
   }
   j["confidence"] = ConfidenceJson(results, j["tables"], j["findings"]);
-  if (Advises(results)) j["advice"] = AdviceText(results);
+  if (Advises(results)) {
+    j["advice"] = AdviceText(results);
+    for (const std::string& doubt : AdviceDoubts(results)) {
+      j["confidence"].push_back(Sentence(doubt, true));
+    }
+  }
   j["cells"] = json::array();
   for (size_t i = 0; i < results.cells().size(); ++i) {
     if (results.measured(i)) {

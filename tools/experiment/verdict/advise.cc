@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "engines/registry.h"
 #include "tools/experiment/verdict/advice_config.h"
@@ -151,6 +152,19 @@ std::vector<bool> Alike(const ResultSet& results, const std::vector<Way>& ways, 
   std::vector<bool> alike(ways.size());
   for (size_t i : NotToldFromBest(rates)) alike[i] = true;
   return alike;
+}
+
+// Returns the sentence on the ways that cannot be told from the best one, which is the first; ""
+// when there is none.
+std::string TieText(const std::vector<bool>& is_alike, size_t rounds) {
+  if (is_alike.size() < 2) return "";
+  if (rounds == 1) return "One round cannot tell ways apart: repeat with --rounds 3 or more.";
+  const auto alike = std::count(is_alike.begin() + 1, is_alike.end(), true);
+  if (alike == 0) return "";
+  return fmt::format(
+      "{} cannot be told from the best by {}: repeat with more --rounds or longer --seconds before "
+      "choosing between them.",
+      Counted(static_cast<uint64_t>(alike), "way"), Counted(rounds, "round"));
 }
 
 // Returns the ways that were measured in each of the first `rounds` rounds, by these rounds alone,
@@ -386,6 +400,19 @@ bool Advises(const ResultSet& results) {
                      [&](const char* metric) { return e.FindMetric(metric) != nullptr; });
 }
 
+std::vector<std::string> AdviceDoubts(const ResultSet& results) {
+  const size_t rounds = LastWholeRound(results);
+  const std::vector<Way> ways = WaysOf(results, rounds);
+  std::vector<std::string> doubts;
+  if (ways.empty() || !RefusalText(results, ways).empty()) return doubts;
+  std::string tie = TieText(Alike(results, ways, rounds), rounds);
+  if (!tie.empty()) doubts.push_back(std::move(tie));
+  const std::vector<std::string> missing = Split(MissingText(results, rounds), '\n');
+  // The first line ends with a colon, and the last line is empty.
+  for (size_t i = 1; i + 1 < missing.size(); ++i) doubts.push_back(missing[0] + " " + missing[i]);
+  return doubts;
+}
+
 std::string AdviceText(const ResultSet& results) {
   const size_t rounds = LastWholeRound(results);
   const std::vector<Way> ways = WaysOf(results, rounds);
@@ -394,23 +421,13 @@ std::string AdviceText(const ResultSet& results) {
   const Way& best = ways[0];
   std::string text = fmt::format("\nAdvice: {}\n  {}\n", OptionsText(best), EvidenceText(best));
   const std::vector<bool> is_alike = Alike(results, ways, rounds);
-  size_t alike = 0;
-  for (size_t i = 1; i < ways.size(); ++i) {
-    const bool slower = !is_alike[i];
-    alike += !slower;
-    if (i > 3) continue;
+  constexpr size_t kNext = 3;
+  for (size_t i = 1; i < std::min(ways.size(), 1 + kNext); ++i) {
     text += fmt::format("then {} ({:.0f} % of the best rate{})\n  {}\n", OptionsText(ways[i]),
                         100 * ways[i].rate.mean / best.rate.mean,
-                        slower ? "" : ", which cannot be told from it", EvidenceText(ways[i]));
+                        is_alike[i] ? ", which cannot be told from it" : "", EvidenceText(ways[i]));
   }
-  if (rounds == 1 && ways.size() > 1) {
-    text += "One round cannot tell ways apart: repeat with --rounds 3 or more.\n";
-  } else if (alike != 0) {
-    text += fmt::format(
-        "{} cannot be told from the best by {}: repeat with more --rounds or longer --seconds "
-        "before choosing between them.\n",
-        Counted(alike, "way"), Counted(rounds, "round"));
-  }
+  if (const std::string tie = TieText(is_alike, rounds); !tie.empty()) text += tie + "\n";
   const Circumstances& at = results.circumstances();
   if (at.foreign_runs != 0) {
     text += "! " + ForeignCpuText(at) +

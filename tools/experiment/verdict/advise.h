@@ -17,6 +17,10 @@ namespace testbed {
 // returns only that there is no advice, and why.
 std::string AdviceText(const ResultSet& results);
 
+// Returns the sentences of that advice on ways that cannot be told from the best one, and on
+// measurements that it lacks; none when it is sure, or there is no advice.
+std::vector<std::string> AdviceDoubts(const ResultSet& results);
+
 // Returns whether the results are of the experiment "advise", with the metrics that the advice is
 // from. Another experiment may have its name.
 bool Advises(const ResultSet& results);

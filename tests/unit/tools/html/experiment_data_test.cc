@@ -65,6 +65,32 @@ claim = "btree is slower"
   holds = "rate[engine=btree] < rate[engine=null]"
 )toml";
 
+constexpr char kTwoWays[] = R"toml(
+name = "advise"
+title = "Two ways"
+[options]
+engine = "btree"
+workload = "insert"
+rows = 1000
+ram = "64M"
+[scale.full]
+rounds = 1
+[[axis]]
+name = "page-size"
+values = ["4k", "8k"]
+[metrics]
+qps = "insert.rate"
+device_reads = "insert.rate"
+bytes_per_query = "insert.rate"
+cpu_us = "insert.rate"
+cache_pct = "insert.rate"
+chosen_pct = "insert.rate"
+[[table]]
+title = "What was measured"
+rows = ["page-size"]
+metrics = ["qps"]
+)toml";
+
 // The facts in a run's document about the terms on which its engine was measured.
 struct RunTerms {
   double held = 100;  // MiB
@@ -86,8 +112,7 @@ class ExperimentDataTest : public testing::Test {
   }
   ~ExperimentDataTest() override { std::filesystem::remove_all(directory_); }
 
-  // Writes the documents of the engine's cell, in the first `rounds` rounds.
-  void Write(const std::string& engine, const RunTerms& terms, int rounds = 2) {
+  static json DocumentOf(const RunTerms& terms) {
     const double bytes = terms.held * (1 << 20);
     const json phase = {{"name", "insert"},
                         {"kind", "load"},
@@ -101,9 +126,13 @@ class ExperimentDataTest : public testing::Test {
       const json setting = {{"option", terms.refused}, {"why", "not root"}};
       document["not_in_force"] = json::array({setting});
     }
+    return document;
+  }
+  // Writes the documents of the engine's cell, in the first `rounds` rounds.
+  void Write(const std::string& engine, const RunTerms& terms, int rounds = 2) {
     for (const Cell& cell : cells_) {
       if (cell.labels.at("engine") != engine || cell.round > rounds) continue;
-      dir_.WriteCell(cell, document);
+      dir_.WriteCell(cell, DocumentOf(terms));
     }
   }
   json Data() const {
@@ -185,6 +214,24 @@ TEST_F(ExperimentDataTest, ALoadedMachineAndRefusedSettingsAlarm) {
               ElementsAre("! not in force in 1 of 2 cells: --ram: not root",
                           "! other programs used 5 % or more of the processors, in user mode, in "
                           "2 of 4 runs, 43 % at most"));
+}
+
+// Once, a fold alone had the sentence, and the page's answer was the best way.
+TEST_F(ExperimentDataTest, AdviceThatIsNotSureAlarms) {
+  const std::string directory = directory_ + "_advise";
+  std::filesystem::remove_all(directory);
+  ResultsDir dir(directory);
+  const Experiment advise = ParseExperiment(kTwoWays, "advise.toml");
+  dir.Create(advise, {"full", {}, {}, {}});
+  for (const Cell& cell : PlanCells(advise, {"full", {}, {}, {}})) {
+    dir.WriteCell(cell, DocumentOf({}));
+  }
+  PageData data;
+  const json page = ExperimentJson(directory, &data);
+  std::filesystem::remove_all(directory);
+  EXPECT_THAT(page.at("advice").get<std::string>(), HasSubstr("\nAdvice: "));
+  EXPECT_THAT(Confidence(page),
+              Contains("! One round cannot tell ways apart: repeat with --rounds 3 or more."));
 }
 
 TEST_F(ExperimentDataTest, ARunTellsItsRound) {

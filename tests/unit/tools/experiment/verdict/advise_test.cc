@@ -202,6 +202,11 @@ TEST_F(AdviseTest, WaysThatDifferByLessThanTheirRoundsAreSaidToBeAlike) {
   Write(2, {1040, 900, 1110});
   EXPECT_THAT(Advice(), HasSubstr("(98 % of the best rate, which cannot be told from it)"));
   EXPECT_THAT(Advice(), HasSubstr("1 way cannot be told from the best by 3 rounds"));
+  EXPECT_THAT(AdviceDoubts(Results()),
+              testing::ElementsAre(HasSubstr("1 way cannot be told from the best")));
+  Write(0, {1000, 1001, 1002});
+  Write(2, {2040, 2041, 2042});
+  EXPECT_THAT(AdviceDoubts(Results()), testing::IsEmpty());
 }
 
 TEST_F(AdviseTest, FinalistsAreWaysThatCannotBeToldFromTheBest) {
@@ -320,6 +325,11 @@ TEST_F(AdviseTest, AnInterruptedRoundOfFinalsTellsNothing) {
   EXPECT_THAT(advice, HasSubstr("This advice is from an incomplete comparison:\nnot measured in "
                                 "round 4 yet: " +
                                 cells_[2].name + "\n"));
+  EXPECT_THAT(AdviceDoubts(Results()),
+              testing::ElementsAre(HasSubstr("cannot be told from the best by 3 rounds"),
+                                   "This advice is from an incomplete comparison: not measured in "
+                                   "round 4 yet: " +
+                                       cells_[2].name));
   Write(2, {1040, 900, 1110, 1000});
   EXPECT_THAT(Advice(), HasSubstr("by 4 rounds"));
   EXPECT_THAT(Advice(), Not(HasSubstr("incomplete")));
