@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 #include <vector>
 
+#include "tools/report/figures.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -20,6 +22,20 @@ std::string FigureName(const std::string& name) {
   std::string figure = name;
   for (char& c : figure) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return figure;
+}
+
+// Erases the percentiles of the latency that the entry at `path` is too few operations for. The
+// report of a run does not show them either (TellsPercentile).
+void EraseUntold(const json& entry, const std::string& path, Figures* figures) {
+  for (const std::string latency : {"latency_us", "latency_from_intended_us"}) {
+    if (!entry.contains(latency) || !entry.contains("count")) continue;
+    const double told = ToldOperations(entry, latency);
+    for (const auto& [name, share] :
+         {std::pair("p50", 0.5), std::pair("p90", 0.9), std::pair("p99", 0.99),
+          std::pair("p999", 0.999), std::pair("p9999", 0.9999)}) {
+      if (!TellsPercentile(told, share)) figures->erase(path + "." + latency + "." + name);
+    }
+  }
 }
 
 void Flatten(const json& node, const std::string& path, Figures* figures) {
@@ -37,6 +53,7 @@ void Flatten(const json& node, const std::string& path, Figures* figures) {
     for (const auto& [key, value] : node.items()) {
       Flatten(value, path + "." + FigureName(key), figures);
     }
+    EraseUntold(node, path, figures);
   } else if (node.is_array() && !node.empty()) {
     const bool numbers =
         std::all_of(node.begin(), node.end(), [](const json& item) { return item.is_number(); });

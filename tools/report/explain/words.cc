@@ -255,7 +255,8 @@ const std::vector<ColumnMeaning> kWords = {
     {kSweepFigures, "p99_us (us)",
      "99th percentile of the latency of the most frequent operation, in microseconds. Of "
      "operations that are about equally frequent it is the first one in the report. In an open "
-     "loop the latency counts from the intended start."},
+     "loop the latency counts from the intended start. Not known where fewer than ten operations "
+     "took longer."},
     {kSweepFigures, "device_reads", "Reads of the device per operation, without other programs'."},
     {kSweepFigures, "written (B)",
      "Bytes that the device wrote per operation, other programs' bytes left out. The bytes of a "

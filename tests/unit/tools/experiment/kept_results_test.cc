@@ -74,21 +74,43 @@ TEST_F(KeptResultsTest, WhatASettleWroteIsOfThePhaseBeforeIt) {
       << "what a settle wrote is not known";
 }
 
-// Chance decides which kind of a mix with equal shares is done more often. Once, cells had the p99
-// of different kinds.
+// Once, tables of a tiny scale had the 99th percentile of a hundred operations.
+TEST_F(KeptResultsTest, APercentileOfTooFewOperationsIsNoFigure) {
+  json run = Run(7);
+  json& operations = run["phases"][0]["operations"];
+  operations[0]["count"] = 990;
+  operations[1]["count"] = 2000;
+  operations[1]["latency_us"].update({{"p50", 5}, {"p999", 40}, {"max", 60}});
+  operations[1]["latency_from_intended_us"] = {{"count", 500}, {"p50", 6}, {"p99", 13}};
+  const Figures figures = FiguresOf(json::object(), run);
+  EXPECT_FALSE(figures.contains("point_read.operations.a.latency_us.p99"));
+  for (const std::string at : {"point_read.operations.b.", "measured.operation."}) {
+    EXPECT_EQ(figures.at(at + "latency_us.p99"), 12);
+    EXPECT_EQ(figures.at(at + "latency_us.p50"), 5);
+    EXPECT_EQ(figures.at(at + "latency_us.max"), 60);
+    EXPECT_FALSE(figures.contains(at + "latency_us.p999"));
+    EXPECT_EQ(figures.at(at + "latency_from_intended_us.p50"), 6);
+    EXPECT_FALSE(figures.contains(at + "latency_from_intended_us.p99")) << "they have their count";
+  }
+}
+
+// Chance decides which kind of a mix with equal shares is done more often. Once, cells had the
+// latency of different kinds.
 TEST_F(KeptResultsTest, OfAboutEquallyFrequentOperationsTheFirstOneCounts) {
-  const auto p99 = [](int first, int second) {
+  const auto slowest = [](int first, int second) {
     nlohmann::json run = Run(7);
     nlohmann::json& operations = run["phases"][0]["operations"];
-    operations[0]["count"] = first;  // its p99 is 99, and that of the other one 12
+    operations[0]["count"] = first;
+    operations[0]["latency_us"]["max"] = 99;
     operations[1]["count"] = second;
-    return FiguresOf({}, run).at("measured.operation.latency_us.p99");
+    operations[1]["latency_us"]["max"] = 12;
+    return FiguresOf({}, run).at("measured.operation.latency_us.max");
   };
-  EXPECT_EQ(p99(50000, 49000), 99);
-  EXPECT_EQ(p99(49000, 50000), 99) << "2 % is no difference of a mix";
-  EXPECT_EQ(p99(470, 530), 99) << "chance makes as much of a thousand";
-  EXPECT_EQ(p99(45000, 55000), 12);
-  EXPECT_EQ(p99(55000, 45000), 99);
+  EXPECT_EQ(slowest(50000, 49000), 99);
+  EXPECT_EQ(slowest(49000, 50000), 99) << "2 % is no difference of a mix";
+  EXPECT_EQ(slowest(470, 530), 99) << "chance makes as much of a thousand";
+  EXPECT_EQ(slowest(45000, 55000), 12);
+  EXPECT_EQ(slowest(55000, 45000), 99);
 }
 
 // Engines that copy no load, such as servers, load in the cell itself.
