@@ -159,11 +159,20 @@ def _background(second, steps):
     return sum((float(_at(part, steps) or 0) for part in work), 0.0)
 
 
-def _row(columns, document, run, run_index, phase=None, phase_index=None, operation=None, second=None):
+def _causes(phase):
+    """Returns the causes of IO in a phase: those of its account, and the threads outside the run in the form of these."""
+    account = phase.get("account") or {}
+    outside = [{"name": thread.get("thread", ""), "ground": "other program" if thread.get("kind") == "other-file" else "kernel thread",
+                "kernel": thread.get("kernel") or {}, "kernel_by_kind": {thread.get("kind", ""): thread.get("kernel") or {}}}
+               for thread in account.get("other_threads") or ()]
+    return [*(account.get("causes") or ()), *outside]
+
+
+def _row(columns, document, run, run_index, phase=None, phase_index=None, operation=None, second=None, cause=None):
     account = (phase or {}).get("account") or {}
-    causes = {cause.get("name"): cause for cause in account.get("causes") or ()}
-    sources = {"document": document, "fact": document, "run": run, "phase": phase, "operation": operation,
-               "cause": causes.get((operation or {}).get("name")), "second": second}
+    if operation is not None:
+        cause = next((one for one in account.get("causes") or () if one.get("name") == operation.get("name")), None)
+    sources = {"document": document, "fact": document, "run": run, "phase": phase, "operation": operation, "cause": cause, "second": second}
     row = {}
     for column in columns:
         of, steps = column["of"], column["at"].split("/")[1:]
@@ -197,6 +206,10 @@ def _rows_of(document, table):
                 for second in phase.get("series") or ():
                     yield _row(*place, second=second)
                 continue
+            if table == "causes":
+                for cause in _causes(phase):
+                    yield _row(*place, cause=cause)
+                continue
             for operation in phase.get("operations") or [None]:
                 yield _row(*place, operation=operation)
         if table == "results" and not run["phases"]:
@@ -223,7 +236,7 @@ def _table(paths, table):
 
 
 def rows(paths, table="results"):
-    """Returns the rows of "results", "series" or "runs" as a list of dictionaries; "path" is the file of each."""
+    """Returns the rows of "results", "series", "causes" or "runs" as a list of dictionaries; "path" is the file of each."""
     return _table(paths, table)[1]
 
 
@@ -267,6 +280,11 @@ def results(paths, library="pandas"):
 def series(paths, library="pandas"):
     """A row for each second of each phase."""
     return _frame(*_table(paths, "series"), library)
+
+
+def causes(paths, library="pandas"):
+    """A row for each cause of IO in each phase: kinds of operations, background work, and threads outside the run."""
+    return _frame(*_table(paths, "causes"), library)
 
 
 def runs(paths, library="pandas"):

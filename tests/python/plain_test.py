@@ -78,6 +78,22 @@ class PlainTest(unittest.TestCase):
         found = [tr.readers._row(tr.COLUMNS["results"], {}, {}, 0, phase, 0) for phase in (lost, {"operations": []}, {"kind": "settle"}, None)]
         self.assertEqual([row["phase_unanswered"] for row in found], [7, 0, None, None])
 
+    def test_causes_are_all_that_the_account_has(self):
+        document = json.loads(self.file.read_text(encoding="utf-8"))
+        phase = document["runs"][-1]["phases"][-1]
+        phase["account"]["other_threads"] = [{"thread": "jbd2", "kind": "fs-journal", "kernel": {"writes": 2, "write_bytes": 8192}},
+                                             {"thread": "rsync", "kind": "other-file", "kernel": {"writes": 1, "write_bytes": 4096}}]
+        changed = self.directory / "causes.json"
+        changed.write_text(json.dumps(document), encoding="utf-8")
+        found = [row for row in tr.rows(changed, "causes") if row["run"] == 1 and row["phase"] == phase["name"] and row["kind"] == phase["kind"]]
+        changed.unlink()
+        self.assertEqual([row["cause"] for row in found], [cause["name"] for cause in phase["account"]["causes"]] + ["jbd2", "rsync"])
+        self.assertEqual([(row["ground"], row["kernel_by_kind_fs_journal_write_bytes"], row["kernel_by_kind_other_file_write_bytes"]) for row in found[-2:]],
+                         [("kernel thread", 8192, None), ("other program", None, 4096)])
+        for row, cause in zip(found, phase["account"]["causes"]):
+            self.assertEqual((row["file_write_bytes"], row["file_by_kind_data_write_bytes"]),
+                             (cause["file"]["write_bytes"], cause["file_by_kind"].get("data", {}).get("write_bytes")))
+
     def test_the_label_of_a_plot_names_the_tasks(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))
         one = [name for name, _, _ in tr.plots._operations(self.file)]
@@ -104,7 +120,7 @@ class PlainTest(unittest.TestCase):
                 self.skipTest("this build has no SQLite")
             raise
         store = self.directory / "testbed-results.db"
-        for table in ("results", "series", "runs"):
+        for table in ("results", "series", "causes", "runs"):
             of_file, of_store = tr.rows(self.file, table), tr.rows(store, table)
             self.assertEqual(len(of_file), len(of_store))
             for one, other in zip(of_file, of_store):
@@ -222,7 +238,7 @@ class PlainTest(unittest.TestCase):
                                  "error": {"sentence": "the disk is gone", "exit_code": 2}})
         file = self.directory / "failed.json"
         file.write_text(json.dumps(document), encoding="utf-8")
-        for table in ("results", "series"):
+        for table in ("results", "series", "causes"):
             found, before = tr.rows(file, table), len(tr.rows(self.file, table))
             self.assertEqual(len(found), before + (table == "results"))
         failed = tr.rows(file)[-1]

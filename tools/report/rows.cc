@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 using RowUse = std::function<void(const std::vector<json>&)>;
 
-// The parts of the document that a row is made from. `operation` and `second` are null in rows
-// without one, and `phase` is JSON's null.
+// The parts of the document that a row is made from. `operation`, `second` and `cause` are null in
+// rows without one, and `phase` is JSON's null.
 struct RowSource {
   const json& document;
   const json& run;
@@ -24,6 +24,7 @@ struct RowSource {
   size_t run_index = 0, phase_index = 0;
   const json* operation = nullptr;
   const json* second = nullptr;
+  const json* cause = nullptr;
 };
 
 constexpr std::pair<ColumnOf, const char*> kOfNames[] = {
@@ -81,6 +82,25 @@ void AddIdentity(std::vector<RowColumn>* columns) {
   columns->push_back({"kind", ColumnOf::kPhase, "/kind"});
 }
 
+// Adds what a cause moved.
+void AddMoved(std::vector<RowColumn>* columns) {
+  AddBelow(ColumnOf::kCause, "/file", {"reads", "read_bytes", "writes", "write_bytes", "syncs"},
+           columns);
+  AddBelow(ColumnOf::kCause, "/kernel",
+           {"reads", "read_bytes", "readahead_reads", "writes", "write_bytes", "flushes"}, columns);
+  AddBelow(ColumnOf::kCause, "/wire", {"round_trips", "sent_bytes", "received_bytes"}, columns);
+}
+
+// Adds the bytes that a cause moved, by kind of file.
+void AddMovedByKind(std::vector<RowColumn>* columns) {
+  for (const std::string level : {"/file_by_kind/", "/kernel_by_kind/"}) {
+    for (const char* kind : {"data", "log", "binlog", "doublewrite", "temp", "meta", "other-file",
+                             "fs-journal", "fs-metadata"}) {
+      AddBelow(ColumnOf::kCause, level + kind, {"read_bytes", "write_bytes"}, columns);
+    }
+  }
+}
+
 // Adds the figures of an operation: its rate and latency, and what it caused itself.
 void AddOperation(std::vector<RowColumn>* columns) {
   columns->push_back({"operation", ColumnOf::kOperation, "/name"});
@@ -90,11 +110,7 @@ void AddOperation(std::vector<RowColumn>* columns) {
              {"mean", "p50", "p90", "p99", "p999", "p9999", "max", "count"}, columns);
   }
   columns->push_back({"charged_operations", ColumnOf::kCause, "/operations"});
-  AddBelow(ColumnOf::kCause, "/file", {"reads", "read_bytes", "writes", "write_bytes", "syncs"},
-           columns);
-  AddBelow(ColumnOf::kCause, "/kernel",
-           {"reads", "read_bytes", "readahead_reads", "writes", "write_bytes", "flushes"}, columns);
-  AddBelow(ColumnOf::kCause, "/wire", {"round_trips", "sent_bytes", "received_bytes"}, columns);
+  AddMoved(columns);
 }
 
 // Adds what --ram held at the end of the phase, and what the run held meanwhile.
@@ -325,16 +341,47 @@ json CellOf(const PreparedColumn& column, const RowSource& s, const json* cause)
 
 void UseRow(const std::vector<PreparedColumn>& columns, const RowSource& source,
             const RowUse& use) {
-  const json* cause =
-      source.operation == nullptr ? nullptr : Cause(source.phase, source.operation->at("name"));
+  const json* cause = source.operation == nullptr
+                          ? source.cause
+                          : Cause(source.phase, source.operation->at("name"));
   std::vector<json> cells;
   cells.reserve(columns.size());
   for (const PreparedColumn& column : columns) cells.push_back(CellOf(column, source, cause));
   use(cells);
 }
 
+// Returns the causes of IO in a phase: those of its account, and the threads outside the run in the
+// form of these.
+json CausesOf(const json& phase) {
+  json causes = json::array();
+  if (!phase.is_object() || !phase.contains("account")) return causes;
+  const json& account = phase["account"];
+  const json none = json::array();
+  causes = account.value("causes", none);
+  for (const json& thread : account.value("other_threads", none)) {
+    const json counts = thread.value("kernel", json::object());
+    const std::string kind = thread.value("kind", "");
+    json by_kind = json::object();
+    by_kind[kind] = counts;
+    json cause = {{"name", thread.value("thread", "")},
+                  {"ground", IsOfOtherProgram(thread) ? "other program" : "kernel thread"},
+                  {"kernel", counts},
+                  {"kernel_by_kind", std::move(by_kind)}};
+    causes.push_back(std::move(cause));
+  }
+  return causes;
+}
+
 void UsePhase(RowTable::Per per, const std::vector<PreparedColumn>& columns, RowSource source,
               const RowUse& use) {
+  if (per == RowTable::Per::kCause) {
+    const json causes = CausesOf(source.phase);
+    for (const json& cause : causes) {
+      source.cause = &cause;
+      UseRow(columns, source, use);
+    }
+    return;
+  }
   const bool seconds = per == RowTable::Per::kSecond;
   const json none = json::array();
   const json& list =
@@ -385,6 +432,22 @@ const RowTable& SeriesRows() {
   return table;
 }
 
+const RowTable& CauseRows() {
+  static const RowTable table = [] {
+    RowTable all{"causes", RowTable::Per::kCause, {}};
+    AddIdentity(&all.columns);
+    all.columns.push_back({"cause", ColumnOf::kCause, "/name"});
+    AddPaths(ColumnOf::kCause, {"/ground", "/operations"}, &all.columns);
+    AddMoved(&all.columns);
+    AddMovedByKind(&all.columns);
+    AddOfPhase("", {"count", "user_bytes_written"}, &all.columns);
+    AddPaths(ColumnOf::kDocument, {"/started", "/label", "/cell/name", "/cell/round"},
+             &all.columns);
+    return all;
+  }();
+  return table;
+}
+
 void ForEachRow(const RowTable& table, const json& document, const RowUse& use) {
   std::vector<PreparedColumn> columns;
   columns.reserve(table.columns.size());
@@ -407,7 +470,7 @@ void ForEachRow(const RowTable& table, const json& document, const RowUse& use) 
 
 json RowTablesJson() {
   json tables;
-  for (const RowTable* table : {&RunRows(), &ResultRows(), &SeriesRows()}) {
+  for (const RowTable* table : {&RunRows(), &ResultRows(), &SeriesRows(), &CauseRows()}) {
     json& columns = tables[table->name] = json::array();
     for (const RowColumn& column : table->columns) {
       const auto* of = std::find_if(std::begin(kOfNames), std::end(kOfNames),

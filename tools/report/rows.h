@@ -27,7 +27,8 @@ enum class ColumnOf : uint8_t {
   kRun,
   kPhase,
   kOperation,      // an entry of the phase's "operations"; null in a row without one
-  kCause,          // the entry of the account's "causes" that has the operation's name
+  kCause,          // the entry of the account's "causes" that has the operation's name; the row's
+                   // own in CauseRows
   kSecond,         // an entry of the phase's "series"
   kBackground,     // its list "background": names are joined, numbers added up
   kRunIndex,       // number of the run in the document, from 0
@@ -44,7 +45,7 @@ struct RowColumn {
 };
 
 struct RowTable {
-  enum class Per : uint8_t { kRun, kOperation, kSecond };
+  enum class Per : uint8_t { kRun, kOperation, kSecond, kCause };
   std::string name;
   Per per;
   std::vector<RowColumn> columns;
@@ -59,12 +60,16 @@ const RowTable& RunRows();
 const RowTable& ResultRows();
 // "series": a row for each second of each phase.
 const RowTable& SeriesRows();
+// "causes": a row for each cause of IO in each phase. Such are the account's "causes", and with the
+// kernel account each thread outside the run, whose "ground" is "kernel thread", or "other program"
+// when its requests were for files of others.
+const RowTable& CauseRows();
 
 // Calls `use` with the cells of each row of the document.
 void ForEachRow(const RowTable& table, const nlohmann::json& document,
                 const std::function<void(const std::vector<nlohmann::json>&)>& use);
 
-// Returns the three tables as data, {"results": [{"name": "engine", "of": "document", "at":
+// Returns the four tables as data, {"results": [{"name": "engine", "of": "document", "at":
 // "/options/engine"}, ...], ...}, from which other programs make the same rows.
 nlohmann::json RowTablesJson();
 

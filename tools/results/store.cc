@@ -184,14 +184,14 @@ json CommandOf(const json& document) {
 
 AddedRows& AddedRows::operator+=(const AddedRows& o) {
   documents += o.documents, runs += o.runs, results += o.results, series += o.series;
-  cells += o.cells;
+  cells += o.cells, causes += o.causes;
   return *this;
 }
 
 std::vector<std::pair<std::string, std::vector<std::string>>> StoreColumns() {
   std::vector<std::pair<std::string, std::vector<std::string>>> all = {
       {"documents", DocumentColumns()}};
-  for (const RowTable* table : {&RunRows(), &ResultRows(), &SeriesRows()}) {
+  for (const RowTable* table : {&RunRows(), &ResultRows(), &SeriesRows(), &CauseRows()}) {
     all.emplace_back(table->name, ColumnsOf(*table));
   }
   all.emplace_back("cells", CellColumns());
@@ -339,6 +339,7 @@ AddedRows ResultsStore::Add(const StoredDocument& stored) {
   added.runs = AddRows(RunRows(), stored, document);
   added.results = AddRows(ResultRows(), stored, document);
   added.series = AddRows(SeriesRows(), stored, document);
+  added.causes = AddRows(CauseRows(), stored, document);
   added.cells = AddCells(stored, document);
   transaction.Commit();
   return added;

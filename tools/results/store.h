@@ -6,9 +6,9 @@
 //   const auto file = OpenStore("results.db");   // to read
 //   file->Prepare("SELECT phase, max(rate) FROM results GROUP BY phase");
 //
-// Its tables (docs/store.md): "documents", a row for each document; "runs", "results" and "series",
-// the rows that a document makes (tools/report/rows.h), by these names and columns, each with the
-// number of its document; "cells", a row for each cell, round and metric of an experiment.
+// Its tables (docs/store.md): "documents", a row for each document; "runs", "results", "series" and
+// "causes", the rows that a document makes (tools/report/rows.h), by these names and columns, each
+// with the number of its document; "cells", a row for each cell, round and metric of an experiment.
 //
 // The file names itself by kStoreApplication and kStoreVersion; other programs' files are refused
 // and never written to. A document is added in one transaction, so a killed process leaves it whole
@@ -53,7 +53,7 @@ struct StoredDocument {
 
 // The numbers of rows that were added.
 struct AddedRows {
-  size_t documents = 0, runs = 0, results = 0, series = 0, cells = 0;
+  size_t documents = 0, runs = 0, results = 0, series = 0, cells = 0, causes = 0;
   AddedRows& operator+=(const AddedRows& o);
 };
 

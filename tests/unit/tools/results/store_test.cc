@@ -111,6 +111,7 @@ TEST_F(RunsStoreTest, ARowForEachRunPhaseOperationAndSecond) {
   EXPECT_EQ(added.runs, 1u);
   EXPECT_EQ(added.results, 4u);
   EXPECT_EQ(added.series, 6u);
+  EXPECT_EQ(added.causes, 4u);
   EXPECT_THAT(Ask("SELECT phase_index, phase, kind, operation, count, rate FROM results"),
               ElementsAre(R"([0,"insert","load","insert",100,50.0])",
                           R"([1,"settle","settle",null,null,null])",
@@ -342,9 +343,28 @@ TEST(RowTablesTest, OperationsWithoutAnAnswerAreCounted) {
   EXPECT_EQ(unanswered, json::parse("[0, null, 7, 7]")) << "a load, a settle, two operations";
 }
 
+// Once, a store could not tell what a checkpoint had written, nor what the kernel's threads had.
+TEST_F(RunsStoreTest, EachCauseOfIoIsARow) {
+  json document = SmallDocument();
+  document["runs"][0]["phases"][2]["account"]["causes"] = json::parse(R"([
+      {"name": "update", "ground": "foreground", "operations": 40, "kernel": {"writes": 1}},
+      {"name": "checkpoint", "ground": "background", "operations": 2,
+       "kernel": {"writes": 5, "write_bytes": 20480},
+       "kernel_by_kind": {"data": {"write_bytes": 16384},
+                          "fs-metadata": {"write_bytes": 4096}}}])");
+  Add(document);
+  EXPECT_THAT(Ask("SELECT cause, ground, operations, kernel_writes, "
+                  "kernel_by_kind_data_write_bytes, kernel_by_kind_fs_metadata_write_bytes, "
+                  "phase_user_bytes_written FROM causes WHERE phase = 'mixed'"),
+              ElementsAre(R"(["update","foreground",40,1,null,null,1000])",
+                          R"(["checkpoint","background",2,5,16384,4096,1000])",
+                          R"(["rsync","other program",null,null,null,null,1000])"));
+  EXPECT_EQ(Value("SELECT kernel_reads FROM causes WHERE cause = 'rsync' AND phase = 'insert'"), 7);
+}
+
 // The names are the same for SQLite whatever the case of their letters.
 TEST(RowTablesTest, EachNameStandsOnceInATable) {
-  for (const RowTable* table : {&RunRows(), &ResultRows(), &SeriesRows()}) {
+  for (const RowTable* table : {&RunRows(), &ResultRows(), &SeriesRows(), &CauseRows()}) {
     std::set<std::string> names = {"document"};
     for (const RowColumn& column : table->columns) {
       EXPECT_TRUE(names.insert(column.name).second) << table->name << "." << column.name;
