@@ -11,6 +11,7 @@
 #include "device/error.h"
 #include "device/file/direct_io.h"
 #include "device/file/directory.h"
+#include "device/nearest_name.h"
 #include "engines/elsewhere.h"
 #include "engines/registry.h"
 
@@ -51,7 +52,8 @@ void CheckOneOf(const std::string& engine, const std::string& option, T value,
   // if the engine accepted no value.
   const std::string only = names.size() == 1 ? option + " " : "";
   throw Error(Error::kUsage, engine + " cannot honour " + option + " " + name(value) +
-                                 "; it accepts " + only + JoinWords(names));
+                                 "; it accepts " + only + JoinWords(names) +
+                                 DidYouMean(name(value), names));
 }
 
 void Add(const std::optional<uint64_t>& more, std::optional<uint64_t>* sum) {
@@ -218,7 +220,8 @@ void CheckOptionsOfAnyMachine(const EngineInfo& info, const EngineOptions& optio
     }
     if (!known) {
       throw Error(Error::kUsage, info.name + " has no --engine-option " + name + "; it has " +
-                                     (names.empty() ? "none" : JoinWords(names)));
+                                     (names.empty() ? "none" : JoinWords(names)) +
+                                     DidYouMean(name, names));
     }
   }
   if (!info.check_options) return;

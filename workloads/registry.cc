@@ -6,6 +6,7 @@
 #include <set>
 
 #include "device/error.h"
+#include "device/nearest_name.h"
 
 namespace testbed {
 
@@ -96,10 +97,12 @@ void CheckWorkloadOptions(const std::vector<std::string>& workloads,
   }
   for (const auto& [name, value] : options.extra) {
     if (known.contains(name)) continue;
+    const std::vector<std::string> names(known.begin(), known.end());
     throw Error(Error::kUsage,
-                fmt::format("--workload-option {} is not one of --workload {}; it has {}", name,
+                fmt::format("--workload-option {} is not one of --workload {}; it has {}{}", name,
                             fmt::join(workloads, ","),
-                            known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+                            known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
+                            DidYouMean(name, names)));
   }
 }
 

@@ -320,6 +320,17 @@ TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
   ExpectRefused(Run("--engine btree --page-szie 8k"), "did you mean --page-size?");
   ExpectRefused(Run("--engine btree --keys word"), "did you mean words?");
   ExpectRefused(Run("advise --engine btre"), "did you mean btree?");
+  ExpectRefused(Run("--engine btree --engine-option chekpoint_log=5M"),
+                "did you mean checkpoint_log?");
+  ExpectRefused(Run("--engine btree --workload insert,mixed --mix point-raed=5"),
+                "did you mean point-read?");
+  ExpectRefused(Run("experiment read-size --only engin=btree"),
+                "has no such axis; it has engine, ");
+  ExpectRefused(Run("experiment read-size --only engin=btree"), "did you mean engine?");
+  ExpectRefused(Run("experiment read-size --only engine=btre"), "did you mean btree?");
+  ExpectRefused(Run("compare a.json b.json --metric rat"), "did you mean rate?");
+  ExpectRefused(Run("ab --a engine=btree --b engine=null --fail-if 'rat < -3%'"),
+                "did you mean rate?");
   ExpectRefused(Run("report x.json --htlm x.html"), "did you mean --html?");
   ExpectRefused(Run("results ad run.json"),
                 "ad is not a command of testbed results; did you mean add? there are add, list,");

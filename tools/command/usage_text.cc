@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <regex>
 #include <utility>
 
@@ -13,25 +12,6 @@
 
 namespace testbed {
 namespace {
-
-// Returns how many letters must be changed, added, left out or swapped with their neighbour to make
-// one word of the other (optimal string alignment).
-size_t Distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);
-  std::iota(last.begin(), last.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = last[j - 1] + (a[i - 1] != b[j - 1]);
-      row[j] = std::min({changed, last[j] + 1, row[j - 1] + 1});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-    before = last;
-    last = row;
-  }
-  return last[b.size()];
-}
 
 std::vector<std::string> OptionNames(const CLI::App& app) {
   std::vector<std::string> names;
@@ -100,22 +80,6 @@ std::string UnknownCommandText(const CLI::App& command, const std::string& path,
 }
 
 }  // namespace
-
-std::string NearestName(const std::string& word, const std::vector<std::string>& names) {
-  if (word.empty()) return "";  // every name begins with an empty word
-  std::string nearest;
-  size_t least = 1 + word.size() / 4;  // a name that is further away is a different word
-  for (const std::string& name : names) {
-    const size_t distance = Distance(word, name);
-    if (distance > least || (distance == least && !nearest.empty())) continue;
-    nearest = name;
-    least = distance;
-  }
-  if (!nearest.empty()) return nearest;
-  const auto begins = std::find_if(names.begin(), names.end(),
-                                   [&](const std::string& name) { return name.starts_with(word); });
-  return begins == names.end() ? "" : *begins;
-}
 
 std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>& words) {
   const auto [command, path] = NamedCommand(app);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "device/nearest_name.h"
+
 namespace CLI {
 class App;
 }
@@ -19,12 +21,6 @@ std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>&
 // after the command that the line names: a subcommand, or the words that an option takes. When
 // nothing is missing, it says `what`, the text of the error.
 std::string ParseErrorText(const CLI::App& app, const std::string& what);
-
-// Returns the name with the smallest edit distance to `word`, in which two swapped neighbours count
-// as one edit (optimal string alignment). When all names are further than 1 + a quarter of the
-// word's length away, returns the first name that begins with `word`, or an empty string when no
-// name does.
-std::string NearestName(const std::string& word, const std::vector<std::string>& names);
 
 }  // namespace testbed
 

@@ -8,9 +8,20 @@
 #include <sstream>
 
 #include "device/error.h"
+#include "device/nearest_name.h"
 #include "tools/statistics/metrics.h"
 
 namespace testbed {
+namespace {
+
+// Returns the end of a sentence on a word that names no metric: which one it may be.
+std::string GuessOfMetric(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Metric& metric : Metrics()) names.push_back(metric.name);
+  return DidYouMean(word, names);
+}
+
+}  // namespace
 
 Condition ParseCondition(const std::string& option, const std::string& text) {
   static const std::regex* const kForm =
@@ -26,8 +37,9 @@ Condition ParseCondition(const std::string& option, const std::string& text) {
   if (!MetricNamed(condition.metric)) {
     throw Error(Error::kUsage,
                 fmt::format("{} '{}' names no metric; there are {}, and of one kind of operation, "
-                            "such as update.p99, {}",
-                            option, text, MetricNames(), MetricNamesOfKinds()));
+                            "such as update.p99, {}{}",
+                            option, text, MetricNames(), MetricNamesOfKinds(),
+                            GuessOfMetric(condition.metric)));
   }
   if (condition.change <= -1) {
     throw Error(
@@ -62,8 +74,9 @@ std::vector<std::string> ParseMetricNames(const std::string& option, const std::
     name.erase(0, name.find_first_not_of(' '));
     name.erase(name.find_last_not_of(' ') + 1);
     if (FindMetric(name) == nullptr) {
-      throw Error(Error::kUsage, fmt::format("{} {} names no metric: '{}'; there are all, {}",
-                                             option, text, name, MetricNames()));
+      throw Error(Error::kUsage,
+                  fmt::format("{} {} names no metric: '{}'; there are all, {}{}", option, text,
+                              name, MetricNames(), GuessOfMetric(name)));
     }
     if (std::find(names.begin(), names.end(), name) != names.end()) {
       throw Error(Error::kUsage,

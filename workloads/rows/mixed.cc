@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/nearest_name.h"
 #include "engines/extra_options.h"
 #include "workloads/gray_zipf.h"
 #include "workloads/population.h"
@@ -34,9 +35,11 @@ Mix ParseMix(const std::map<std::string, double>& shares) {
   for (const auto& [name, share] : shares) {
     auto at = std::find(std::begin(kActionNames), std::end(kActionNames), name);
     if (at == std::end(kActionNames) || !(share >= 0)) {
+      const std::vector<std::string> names(std::begin(kActionNames), std::end(kActionNames));
       throw Error(Error::kUsage, "--mix " + name +
                                      " is not an operation with a share of 0 or more; it accepts "
-                                     "point-read, update, insert, erase, scan, read-modify-write");
+                                     "point-read, update, insert, erase, scan, read-modify-write" +
+                                     (at == std::end(kActionNames) ? DidYouMean(name, names) : ""));
     }
     mix[static_cast<size_t>(at - std::begin(kActionNames))] = share;
     total += share;

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "device/error.h"
+#include "device/nearest_name.h"
 #include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tools/database/database_dir.h"
@@ -389,8 +390,11 @@ int RoundsOf(const Experiment& e, const PlanOptions& options) {
 
 void CheckAxis(const Experiment& e, const std::string& option, const std::string& axis) {
   if (e.FindAxis(axis) != nullptr) return;
+  std::vector<std::string> names;
+  for (const Axis& known : e.axes) names.push_back(known.name);
   throw Error(Error::kUsage,
-              fmt::format("{} {}: experiment {} has no such axis", option, axis, e.name));
+              fmt::format("{} {}: experiment {} has no such axis; it has {}{}", option, axis,
+                          e.name, fmt::join(names, ", "), DidYouMean(axis, names)));
 }
 
 void CheckOnly(const Experiment& e, const Where& only) {
@@ -401,8 +405,9 @@ void CheckOnly(const Experiment& e, const Where& only) {
       if (HasLabel(known, label)) continue;
       std::vector<std::string> there;
       for (const AxisValue& value : known.values) there.push_back(value.label);
-      throw Error(Error::kUsage, fmt::format("--only {}={}: the axis {} of experiment {} has {}",
-                                             axis, label, axis, e.name, fmt::join(there, ", ")));
+      throw Error(Error::kUsage, fmt::format("--only {}={}: the axis {} of experiment {} has {}{}",
+                                             axis, label, axis, e.name, fmt::join(there, ", "),
+                                             DidYouMean(label, there)));
     }
   }
 }
