@@ -109,6 +109,19 @@ TEST(WorkflowsTest, GitTrustsEachCheckout) {
   }
 }
 
+// No job had a browser, so that each skipped the tests of the page, and was green.
+TEST(WorkflowsTest, TestsOfThePageAndOfOtherProgramsAreNotSkipped) {
+  const std::string change = TextOf(".github/workflows/ci.yml");
+  const std::string nightly = TextOf(".github/workflows/nightly.yml");
+  for (const char* package : {"chromium", "python3-pandas", "python3-matplotlib"}) {
+    EXPECT_GT(Count(change, package), 0) << package;
+    EXPECT_GT(Count(nightly, package), 0) << package;
+  }
+  for (const char* package : {"prometheus", "libbenchmark-tools", "python3-scipy"}) {
+    EXPECT_GT(Count(nightly, package), 0) << package;
+  }
+}
+
 // A folder of files that are no code of the floor is no room of it.
 TEST(ArchitectureTest, ThePictureHasEachRoomOfEachFloor) {
   const std::string page = TextOf("docs/architecture.md");
