@@ -10,11 +10,11 @@ made, says what each is read from. Reading takes the standard library alone; tab
 polars, plots matplotlib.
 """
 
-from .plots import (COLOURS, ENGINES, LINES, MARKS, SHORTEST_SECONDS, STALL_SECONDS, STALL_US, T_95, plot_curve, plot_ledger, plot_percentiles,
-                    plot_rates, plot_reads, plot_series, plot_space, plot_time, plot_written)
-from .readers import (COLUMNS, SCHEMA, STORE_APPLICATION, STORE_BEGIN, STORE_VERSION, WAIT_SECONDS, ResultsError, causes, cells, documents, query,
-                      results, rows, runs, series)
+from .plots import (COLOURS, ENGINES, LINES, MARKS, SHORTEST_SECONDS, STALL_SECONDS, STALL_US, T_95, plot_changes, plot_curve, plot_ledger,
+                    plot_percentiles, plot_rates, plot_reads, plot_series, plot_space, plot_time, plot_written)
+from .readers import (COLUMNS, COMPARISON_SCHEMA, SCHEMA, STORE_APPLICATION, STORE_BEGIN, STORE_VERSION, WAIT_SECONDS, ResultsError, causes, cells,
+                      comparison, documents, query, results, rows, runs, series)
 
-__all__ = ["ResultsError", "documents", "rows", "results", "series", "causes", "runs", "cells", "query", "plot_time",
+__all__ = ["ResultsError", "comparison", "documents", "rows", "results", "series", "causes", "runs", "cells", "query", "plot_time",
            "plot_percentiles", "plot_rates", "plot_reads", "plot_ledger", "plot_written", "plot_space", "plot_curve",
-           "plot_series"]
+           "plot_series", "plot_changes"]

@@ -9,7 +9,7 @@ import pathlib
 import re
 import statistics
 
-from .readers import ResultsError, _at, _cell, _number, _own, documents
+from .readers import ResultsError, _at, _cell, _number, _own, comparison, documents
 
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#999999"]
@@ -449,4 +449,50 @@ def plot_series(table, stem, over="number", axes=None):
     found = [{"number": int(match[1]), "value": row.get("value"), "cell": row.get("cell_name")} for match, row in numbered if match]
     axes = plot_curve(found, "number", "value", by="cell", axes=axes)
     axes.set(xlabel=over, ylabel=stem)
+    return axes
+
+
+def _farthest(answer):
+    return max(abs(math.log(answer["low"])), abs(math.log(answer["high"])))
+
+
+def _reach(answers, until):
+    """How far the axis of changes reaches, as the logarithm of a ratio: as in the report, to the intervals that were asked for
+    and to half of the others. One metric that changed a hundredfold would make the others a line."""
+    ends = sorted(_farthest(answer) for answer in answers)
+    asked = [_farthest(answer) for answer in answers if answer.get("asked")]
+    return 1.12 * max([3 * math.log1p(until), ends[(len(ends) - 1) // 2], *asked])
+
+
+def _ratio(log):
+    """The label of a place on such an axis."""
+    if abs(log) < math.log(2) - 1e-9:
+        return f"{math.expm1(log) * 100:+.3g} %" if abs(log) > 1e-9 else "0 %"
+    return f"× {math.exp(log):.3g}" if log > 0 else f"÷ {math.exp(-log):.3g}"
+
+
+def plot_changes(path, axes=None):
+    """The change of each metric with its interval, of a comparison by `testbed ab`. The band is --until, within which sides are
+    the same; a hollow mark is a change that cannot be told."""
+    document = comparison(path)
+    figures = ("effect", "low", "high")
+    answers = [answer for answer in document["answers"]
+               if answer.get("scale") == "ratio" and all(isinstance(answer.get(one), (int, float)) and answer[one] > 0 for one in figures)]
+    if not answers:
+        raise ResultsError(f"{path} has no answer with an interval")
+    axes, until = _axes(axes, height=1.2 + 0.28 * len(answers)), document["until"]
+    several = len({answer["side"] for answer in answers}) > 1
+    looks = {"faster": COLOURS[2], "lower": COLOURS[2], "slower": COLOURS[1], "higher": COLOURS[1]}
+    for place, answer in enumerate(answers):
+        look = {"color": looks.get(answer["answer"], COLOURS[7]), "fillstyle": "none" if answer["answer"] == "cannot be told" else "full"}
+        effect, low, high = (math.log(answer[one]) for one in figures)
+        axes.plot([low, high], [place, place], color=look["color"])
+        axes.plot([effect], [place], marker="o", **look)
+    axes.axvspan(-math.log1p(until), math.log1p(until), color=COLOURS[7], alpha=0.2, linewidth=0)
+    axes.axvline(0, color=COLOURS[6], linewidth=0.8)
+    reach = _reach(answers, until)
+    axes.set_yticks(range(len(answers)), [_said(f"{answer['side']}: {answer['metric']}" if several else answer["metric"]) for answer in answers])
+    axes.set(xlim=(-reach, reach), xlabel="change")
+    axes.xaxis.set_major_formatter(lambda log, _: _ratio(log))
+    axes.invert_yaxis()
     return axes

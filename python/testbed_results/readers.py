@@ -12,6 +12,7 @@ import sqlite3
 import urllib.parse
 
 SCHEMA = "testbed-results/1"
+COMPARISON_SCHEMA = "testbed-ab/1"
 WAIT_SECONDS = 10  # how long a reader waits for a process that writes to the store, as testbed does
 STORE_APPLICATION, STORE_VERSION = 0x74627273, 1
 STORE_BEGIN = b"SQLite format 3\0"  # the first bytes of a SQLite file
@@ -50,7 +51,7 @@ def _is_store(path):
         raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _document(path):
+def _document(path, wanted=SCHEMA):
     try:
         text = pathlib.Path(path).read_bytes()
     except OSError as error:
@@ -62,14 +63,20 @@ def _document(path):
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{path} is no JSON, or it is cut off: {error}") from error
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema != SCHEMA:
-        raise ResultsError(f"{path} is no results document of this version: its schema is {schema!r}, not {SCHEMA}")
+    if schema != wanted:
+        what = "results document" if wanted == SCHEMA else "comparison by testbed ab"
+        raise ResultsError(f"{path} is no {what} of this version: its schema is {schema!r}, not {wanted}")
     return document
 
 
 def documents(paths):
     """Returns a list of (path, document)."""
     return [(str(path), _document(path)) for path in _files(paths)]
+
+
+def comparison(path):
+    """Returns the document of a comparison by `testbed ab --json`; its "answers" have the changes and their intervals."""
+    return _document(path, COMPARISON_SCHEMA)
 
 
 def _open_store(path):

@@ -224,6 +224,32 @@ class PlainTest(unittest.TestCase):
         self.assertEqual(tr.plots._ledger(document, phase, "read")[0], ("engine asks its cache", {"clients": 81920}), "all hits: pages")
         self.assertEqual(tr.plots._ledger({"options": {}}, {}, "read"), [])
 
+    def test_the_changes_of_a_comparison_have_their_intervals(self):
+        def answer(metric, told, effect, low, high, **more):
+            return {"side": "b", "metric": metric, "answer": told, "scale": "ratio", "effect": effect, "low": low, "high": high, **more}
+        document = {"schema": "testbed-ab/1", "until": 0.02, "answers": [
+            answer("rate", "faster", 1.1, 1.05, 1.16, asked=True), answer("p99", "cannot be told", 0.9, 0.8, 1.05),
+            answer("engine_misses", "higher", 100.0, 90.0, 110.0), answer("file_reads", "same", 0.0, 0.0, 0.0),
+            answer("flushes", "higher", 3.0, 2.0, 4.0, scale="difference")]}
+        file = self.directory / "ab.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+        axes = unittest.mock.MagicMock()
+        tr.plot_changes(file, axes)
+        self.assertEqual([call.args[0] for call in axes.plot.call_args_list[::2]],
+                         [[math.log(low), math.log(high)] for low, high in ((1.05, 1.16), (0.8, 1.05), (90, 110))])
+        self.assertEqual([call.kwargs["fillstyle"] for call in axes.plot.call_args_list[1::2]], ["full", "none", "full"])
+        self.assertEqual(axes.set_yticks.call_args.args[1], ["rate", "p99", "engine_misses"])
+        self.assertAlmostEqual(axes.set.call_args.kwargs["xlim"][1], 1.12 * math.log(1 / 0.8), msg="the hundredfold one does not stretch the axis")
+        self.assertEqual([tr.plots._ratio(math.log(ratio)) for ratio in (1, 1.05, 0.5, 2, 8)], ["0 %", "+5 %", "÷ 2", "× 2", "× 8"])
+        with self.assertRaisesRegex(tr.ResultsError, "is no results document"):
+            tr.documents(file)
+        file.write_text(json.dumps({**document, "answers": []}), encoding="utf-8")
+        with self.assertRaisesRegex(tr.ResultsError, "no answer with an interval"):
+            tr.plot_changes(file, axes)
+        file.unlink()
+        with self.assertRaisesRegex(tr.ResultsError, "is no comparison by testbed ab"):
+            tr.plot_changes(self.file, axes)
+
     def test_space_is_the_mean_over_the_runs(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))
         after = [phase for run in document["runs"] for phase in run["phases"] if phase["name"] == "mixed" and phase["kind"] == "measure"]
@@ -375,7 +401,7 @@ class PlainTest(unittest.TestCase):
         self.assertEqual({value.__name__ for value in of_modules}, set(tr.__all__))
         for value in of_modules:
             self.assertIs(getattr(tr, value.__name__), value)
-        constants = {"COLUMNS", "SCHEMA", "STORE_APPLICATION", "STORE_BEGIN", "STORE_VERSION", "WAIT_SECONDS", "COLOURS", "ENGINES", "LINES", "MARKS",
+        constants = {"COLUMNS", "COMPARISON_SCHEMA", "SCHEMA", "STORE_APPLICATION", "STORE_BEGIN", "STORE_VERSION", "WAIT_SECONDS", "COLOURS", "ENGINES", "LINES", "MARKS",
                      "SHORTEST_SECONDS", "STALL_SECONDS", "STALL_US", "T_95"}
         self.assertEqual({name for module in (tr.readers, tr.plots) for name in vars(module) if name.isupper()}, constants)
         self.assertLessEqual(constants, set(vars(tr)))
