@@ -13,6 +13,7 @@
 
 #include "device/error.h"
 #include "tools/output/csv.h"
+#include "tools/report/figures.h"
 
 namespace testbed {
 namespace {
@@ -40,6 +41,14 @@ class BenchmarkRows {
     const json &a = At(row, of), &b = At(row, to);
     if (!a.is_number() || !b.is_number() || b.get<double>() == 0) return {};
     return a.get<double>() / b.get<double>();
+  }
+
+  // Returns a percentile of a latency; null when too few operations tell it, as in the report.
+  json Percentile(size_t row, const std::string& latency, const std::string& name) const {
+    const json &own = At(row, latency + "_count"), &all = At(row, "count");
+    const json& told = own.is_number() ? own : all;
+    if (!told.is_number() || !TellsPercentile(told.get<double>(), PercentileShare(name))) return {};
+    return At(row, latency + "_" + name);
   }
 
   // Returns the operations of the row's phase, with those that got no answer: what the requests and
@@ -202,13 +211,14 @@ json CountersOf(const BenchmarkRows& rows, size_t row, const SettledWrites& sett
   // Rows that an older version stored have only the number of the operations that were answered.
   const char* const charged =
       rows.At(row, "charged_operations").is_number() ? "charged_operations" : "count";
-  json counters = {{"p50_us", rows.At(row, "latency_us_p50")},
-                   {"p99_us", rows.At(row, "latency_us_p99")},
-                   {"p999_us", rows.At(row, "latency_us_p999")},
+  constexpr char kIntended[] = "latency_from_intended_us";
+  json counters = {{"p50_us", rows.Percentile(row, "latency_us", "p50")},
+                   {"p99_us", rows.Percentile(row, "latency_us", "p99")},
+                   {"p999_us", rows.Percentile(row, "latency_us", "p999")},
                    {"max_us", rows.At(row, "latency_us_max")},
-                   {"p50_from_intended_us", rows.At(row, "latency_from_intended_us_p50")},
-                   {"p99_from_intended_us", rows.At(row, "latency_from_intended_us_p99")},
-                   {"p999_from_intended_us", rows.At(row, "latency_from_intended_us_p999")},
+                   {"p50_from_intended_us", rows.Percentile(row, kIntended, "p50")},
+                   {"p99_from_intended_us", rows.Percentile(row, kIntended, "p99")},
+                   {"p999_from_intended_us", rows.Percentile(row, kIntended, "p999")},
                    {"file_reads_per_op", rows.Ratio(row, "file_reads", charged)},
                    {"kernel_reads_per_op", rows.Ratio(row, "kernel_reads", charged)},
                    {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", charged)},

@@ -242,12 +242,15 @@ TEST_F(BenchmarkTest, AnInterruptedPhaseIsNoRepetition) {
 TEST_F(BenchmarkTest, AnOpenLoopHasItsLatencyFromTheIntendedStart) {
   json document = SmallDocument();
   json& operation = document["runs"][0]["phases"][2]["operations"][0];
+  operation["count"] = 1200;
   operation["latency_from_intended_us"] = operation["latency_us"];
   operation["latency_from_intended_us"]["p99"] = 7e6;
   Add(document);
   const json exported = Export();
   EXPECT_EQ(exported["benchmarks"][1]["p99_from_intended_us"], 7e6);
   EXPECT_EQ(exported["benchmarks"][1]["p99_us"], 90.0);
+  EXPECT_FALSE(exported["benchmarks"][1].contains("p999_us")) << "too few operations tell it";
+  EXPECT_FALSE(exported["benchmarks"][2].contains("p99_us")) << "of 40 operations";
   EXPECT_FALSE(exported["benchmarks"][2].contains("p99_from_intended_us"));
 }
 
