@@ -145,8 +145,9 @@ bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* di
     });
     if (cells.empty()) continue;  // an earlier call has measured them
     if (!a.run.quiet) {
-      fmt::print(stderr, "advise: {} ways cannot be told apart; round {} of at most {} for them\n",
-                 names.size(), round, most);
+      const Forecast forecast = ForecastOf(cells, [](const Cell&) { return false; });
+      fmt::print(stderr, "advise: {} ways cannot be told apart; round {} of at most {}, {}\n",
+                 names.size(), round, most, AboutText(forecast));
     }
     dir->Create(e, plan);
     if (!RunExperiment(e, cells, *dir, a.run)) return false;
@@ -240,7 +241,8 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   const std::string note = MemoryNote(a->cluster, e, a->plan, cells);
   if (!a->run.quiet) fmt::print(stderr, "{}{}", ForecastText(forecast, e.name), note);
   if (e.name == "advise" && forecast.cells != 0) {
-    fmt::print(stderr, "{}", WillRefuseText(cells, a->out, UsesScratch(cells)));
+    fmt::print(stderr, "{}{}", a->run.quiet ? "" : FinalsText(cells, a->most_rounds),
+               WillRefuseText(cells, a->out, UsesScratch(cells)));
   }
   bool complete = RunCellsOfAll(e, cells, *a, dir, hosts.get());
   if (a->most_rounds != 0) complete = RunFinals(e, *a, a->most_rounds, &dir) && complete;

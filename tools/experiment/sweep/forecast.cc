@@ -289,13 +289,17 @@ double ForecastSeconds(const Forecast& f) {
   return f.measure_seconds + f.rehearse_seconds + f.load_seconds + f.edge_seconds;
 }
 
+std::string AboutText(const Forecast& f) {
+  return (f.open_ended || f.faulting_loads != 0 ? "more than " : "about ") +
+         TimeText(ForecastSeconds(f));
+}
+
 std::string ForecastText(const Forecast& f, const std::string& name) {
   std::string text = fmt::format("{}: {} to run", name, Counted(f.cells, "cell"));
   if (f.done != 0) text += fmt::format(", {} done before", f.done);
   if (f.cells == 0) return text + "\n";
-  text += fmt::format("; {} {}: {}; up to {} of disk\n",
-                      f.open_ended || f.faulting_loads != 0 ? "more than" : "about",
-                      TimeText(ForecastSeconds(f)), PartsText(f), ShortSize(f.disk_bytes));
+  text += fmt::format("; {}: {}; up to {} of disk\n", AboutText(f), PartsText(f),
+                      ShortSize(f.disk_bytes));
   if (f.faulting_loads == 0) return text;
   return text +
          fmt::format(

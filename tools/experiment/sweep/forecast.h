@@ -55,6 +55,10 @@ std::vector<Forecast> ForecastOfEach(const std::vector<Cell>& cells,
 // when it is open-ended.
 double ForecastSeconds(const Forecast& forecast);
 
+// Returns how long the plan takes: "about 13 minutes", or "more than 13 minutes" when it may take
+// longer than is known.
+std::string AboutText(const Forecast& forecast);
+
 // Returns a line such as "read-size: 12 cells to run; about 13 minutes: 7 minutes of measuring, 4
 // minutes in about 8 rehearsals, 2 minutes to load 4G in 4 loads at 30 MB/s, and 14 s to begin and
 // end runs; up to 3G of disk".

@@ -12,8 +12,10 @@
 #include "device/account/block_device.h"
 #include "device/error.h"
 #include "device/machine/memory_budget.h"
+#include "tools/experiment/sweep/forecast.h"
 #include "tools/option_check.h"
 #include "tools/option_values.h"
+#include "tools/output/table.h"
 #include "tools/run/surroundings.h"
 #include "workloads/registry.h"
 
@@ -80,6 +82,18 @@ void CheckAdvised(const std::vector<Cell>& cells) {
   throw Error(Error::kUsage,
               "advise measures what follows the load, and --workload names nothing there; give a "
               "load and what to serve, as in insert,point-read");
+}
+
+std::string FinalsText(const std::vector<Cell>& cells, int most) {
+  const int rounds = cells.empty() ? 0 : cells.back().round;
+  std::vector<Cell> last = cells;
+  std::erase_if(last, [&](const Cell& cell) { return cell.round != rounds || !cell.runs(); });
+  if (most <= rounds || last.size() < 2) return "";
+  const Forecast each = ForecastOf(last, [](const Cell&) { return false; });
+  return fmt::format(
+      "advise: then up to {} more of the ways that cannot be told from the best one, {} each if "
+      "those are all\n",
+      Counted(static_cast<uint64_t>(most - rounds), "round"), AboutText(each));
 }
 
 std::string WillRefuseText(const std::vector<Cell>& cells, const std::string& out, bool scratch) {

@@ -29,6 +29,11 @@ void CheckAdvised(const std::vector<Cell>& cells);
 // directory of the results. With `scratch` the readahead is never refused.
 std::string WillRefuseText(const std::vector<Cell>& cells, const std::string& out, bool scratch);
 
+// Returns a line on the rounds that may follow those of `cells`, for ways that cannot be told from
+// the best one, until there were `most` rounds: how many, and how long each takes at most; "" when
+// none may follow. The forecast of the cells leaves them out.
+std::string FinalsText(const std::vector<Cell>& cells, int most);
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_CHECK_H_

@@ -14,6 +14,7 @@
 #include "engines/registry.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/verdict/advice_config.h"
+#include "tools/experiment/verdict/advise_check.h"
 #include "tools/statistics/normal.h"
 
 namespace testbed {
@@ -290,6 +291,18 @@ TEST(AdviseSessionTest, TheLevelsOfAllLooksAreFivePercentTogether) {
   for (size_t rounds = 10; rounds <= 100000; ++rounds) sum += LookLevel(rounds);
   EXPECT_NEAR(sum, 0.05, 1e-5);
   EXPECT_LE(sum, 0.05);
+}
+
+// Once, the forecast was that of three rounds, and nine took three times as long.
+TEST_F(AdviseTest, TheRoundsThatMayFollowAreForecastToo) {
+  Plan(3);
+  EXPECT_THAT(FinalsText(cells_, 9), testing::StartsWith("advise: then up to 6 rounds more of "));
+  EXPECT_THAT(FinalsText(cells_, 9), testing::EndsWith(" each if those are all\n"));
+  EXPECT_EQ(FinalsText(cells_, 3), "") << "no round follows";
+  EXPECT_EQ(FinalsText(cells_, 0), "") << "it is another experiment";
+  const std::string first = cells_[0].name;
+  std::erase_if(cells_, [&](const Cell& cell) { return cell.name != first; });
+  EXPECT_EQ(FinalsText(cells_, 9), "") << "there is nothing to tell apart";
 }
 
 // After three rounds only the finalists went on; the loser's fewer rounds are no gap.
