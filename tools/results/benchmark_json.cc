@@ -207,6 +207,12 @@ json ContextOf(const BenchmarkRows& rows, size_t first) {
   return context;
 }
 
+// Returns whether all operations of the row's phase are of the row's kind. A total of the phase,
+// such as its processor time, is then that of the kind.
+bool IsAllOfPhase(const BenchmarkRows& rows, size_t row) {
+  return rows.At(row, "count") == rows.At(row, "phase_count");
+}
+
 json CountersOf(const BenchmarkRows& rows, size_t row, const SettledWrites& settled) {
   // Rows that an older version stored have only the number of the operations that were answered.
   const char* const charged =
@@ -222,10 +228,11 @@ json CountersOf(const BenchmarkRows& rows, size_t row, const SettledWrites& sett
                    {"file_reads_per_op", rows.Ratio(row, "file_reads", charged)},
                    {"kernel_reads_per_op", rows.Ratio(row, "kernel_reads", charged)},
                    {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", charged)},
-                   {"device_reads_per_op", rows.PerOperation(row, "phase_own_reads")},
-                   {"device_read_bytes_per_op", rows.PerOperation(row, "phase_own_read_bytes")},
-                   {"written_per_user_byte", settled.PerUserByte(rows, row)},
                    {"database_bytes", rows.At(row, "phase_database_bytes")}};
+  const std::string of = IsAllOfPhase(rows, row) ? "" : "phase_";
+  counters[of + "device_reads_per_op"] = rows.PerOperation(row, "phase_own_reads");
+  counters[of + "device_read_bytes_per_op"] = rows.PerOperation(row, "phase_own_read_bytes");
+  counters[of + "written_per_user_byte"] = settled.PerUserByte(rows, row);
   json known = json::object();
   for (const auto& [name, value] : counters.items()) {
     if (value.is_number()) known[name] = value;
@@ -241,8 +248,10 @@ json EntryOf(const BenchmarkRows& rows, size_t row, const SettledWrites& settled
   entry["threads"] = rows.At(row, "threads");
   entry["iterations"] = rows.At(row, "count");
   entry["real_time"] = rows.At(row, "latency_us_mean");
-  const bool cpu = user.is_number() && system.is_number();
-  entry["cpu_time"] = cpu ? (user.get<double>() + system.get<double>()) * 1e6 : 0.0;
+  const bool known = user.is_number() && system.is_number(), all = IsAllOfPhase(rows, row);
+  const double cpu = known ? (user.get<double>() + system.get<double>()) * 1e6 : 0.0;
+  entry["cpu_time"] = all ? cpu : 0.0;
+  if (known && !all) entry["phase_cpu_us_per_op"] = cpu;
   entry["time_unit"] = "us";
   if (const json& rate = rows.At(row, "rate"); rate.is_number()) entry["items_per_second"] = rate;
   if (const std::string label = rows.Text(row, "label"); !label.empty()) entry["label"] = label;

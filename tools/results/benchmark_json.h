@@ -17,9 +17,12 @@ namespace testbed {
 //   each option that has several values among the rows, and likewise for the host, the engine's
 //   version and the build's commit. Rows of one name are its repetitions.
 // - "iterations" is the count; "real_time" the mean latency, "cpu_time" the processor time of the
-//   run by operation of the phase, both in us; "items_per_second" the rate of all clients.
+//   run by operation, both in us; "items_per_second" the rate of all clients.
 // - Other numbers are counters: percentiles of the latency, and reads and bytes per operation. What
 //   is not known is left out. "written_per_user_byte" is of the phase and the settle behind it.
+// - The processor time, and what the device and the settle did, are totals of the phase. In a phase
+//   of several kinds of operations they are divided by all of these, and are counters whose names
+//   begin with "phase_"; "cpu_time" is then 0.
 //
 // `phases` is the answer to kPhasesSql of the same store, whatever the rows were selected by.
 // Throws Error (kUsage) when no row has a latency from a finished phase of a run that did not fail.
