@@ -253,6 +253,16 @@ void FlattenPlanned(const json& document, const json& run, Figures* figures) {
   }
 }
 
+// Adds the number of phases that ended before they were told to, for want of rows. A warm-up is one
+// of them, because the phase after it begins with what the warm-up left.
+void FlattenEnded(const json& run, Figures* figures) {
+  double ended = 0;
+  for (const json& phase : ListOf(run, "phases")) {
+    ended += phase.contains("ended_because") && phase.value("kind", "") != "tune" ? 1 : 0;
+  }
+  if (ended > 0) (*figures)["planned.ended_early"] = ended;
+}
+
 // Adds the searches of --find-rate. A search that found no rate lacks that figure, and must not
 // show the one of a search before it.
 void FlattenSearches(const json& run, Figures* figures) {
@@ -294,6 +304,7 @@ Figures FiguresOf(const json& document, const json& run, const json& load) {
   FlattenCacheUse(document, &figures);
   FlattenLoaded(phases, &figures);
   FlattenPlanned(document, run, &figures);
+  FlattenEnded(run, &figures);
   std::map<std::string, int> seen;
   for (size_t i = 0; i < phases.size(); ++i) {
     const json& phase = *phases[i];

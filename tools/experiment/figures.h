@@ -28,6 +28,8 @@ namespace testbed {
 // - "held.share" is "held.bytes" as a share of --ram.
 // - "held.full" is 1 when such a phase held nearly all of --ram at some moment; otherwise 0.
 // - "loaded.rows" is the number of rows that all loads of the run inserted.
+// - "planned.ended_early" is the number of its phases that ended before they were told to, for want
+//   of rows; a run without such a phase lacks it.
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run,
                   const nlohmann::json& load = {});
 

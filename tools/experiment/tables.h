@@ -24,7 +24,7 @@ struct BestMarks {
 BestMarks MarkBest(const Grid& grid, const TableSpec& spec);
 
 // Returns the lines under a table that restrict its figures: settings that were not in force,
-// rounds that ran on several hosts, and unequal terms between engines.
+// rounds that ran on several hosts, phases that ended early, and unequal terms between engines.
 std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cells);
 
 // Returns the tables with what is said under them. In narrow lines a table keeps the column of its

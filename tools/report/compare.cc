@@ -15,6 +15,7 @@
 #include "tools/output/json_text.h"
 #include "tools/report/figures.h"
 #include "tools/report/foreign_cpu.h"
+#include "tools/report/remarks.h"
 #include "tools/statistics/corrections.h"
 #include "tools/statistics/document_cells.h"
 #include "tools/statistics/metrics.h"
@@ -265,7 +266,7 @@ const std::vector<std::string>& DefaultCompareMetrics() {
 
 std::vector<std::string> DisturbancesOf(const json& document) {
   std::vector<std::string> lines = {FailedRunsLine(document), ForeignCpuLine(document),
-                                    StealLine(document)};
+                                    StealLine(document), EndedEarlyLine(document)};
   std::erase(lines, "");
   return lines;
 }

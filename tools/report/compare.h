@@ -42,11 +42,11 @@ struct JudgedCondition {
 
 // Facts about a side that belong to no cell.
 struct ComparedSide {
-  std::vector<std::string> disturbances;  // lines on failed runs, and on others' use of processors
+  std::vector<std::string> disturbances;  // lines on failed runs, early ends and other programs
   std::string more_loads;                 // how to measure the side again, in several loads
 };
 // Returns the ComparedSide::disturbances of a results document. Of `document` it reads only the
-// runs with their errors, and those fields of phases that tools/report/foreign_cpu.h names.
+// runs with their errors, and the fields of phases that foreign_cpu.h and EndedEarlyLine name.
 std::vector<std::string> DisturbancesOf(const nlohmann::json& document);
 
 struct CellComparison {

@@ -80,6 +80,21 @@ std::string LogPartsLine(const json& document) {
       FigureText(document.at("options"), "/engine"));
 }
 
+std::string EndedEarlyLine(const json& document) {
+  size_t ended = 0;
+  std::string first;
+  for (const json& run : document.at("runs")) {
+    for (const json& phase : run.at("phases")) {
+      if (!phase.contains("ended_because") || phase.at("kind") == "tune") continue;
+      if (++ended > 1) continue;
+      first = FigureText(phase, "/name") + ", " + FigureText(phase, "/ended_because");
+    }
+  }
+  if (ended == 0) return "";
+  return fmt::format("! {} ended early, so figures are of less work than was asked for: in {}\n",
+                     Counted(ended, "phase"), first);
+}
+
 std::string ChecksLine(const json& document) {
   constexpr double kMany = 0.02;  // share of the operations; a sample is 1 in 64
   std::string phases, also_in;    // also_in: the column of the engine that has the checks, too

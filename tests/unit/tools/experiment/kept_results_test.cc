@@ -14,6 +14,7 @@
 #include "tools/experiment/figures.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
+#include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/verdict.h"
 
 namespace testbed {
@@ -152,6 +153,21 @@ TEST_F(KeptResultsTest, SeveralVersionsOfAnEngineAreNamed) {
     cells_[1].options[name] = value;
     EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty()) << name << " chooses the version";
   }
+}
+
+// A sweep showed the rate of a phase that had no rows left after a second among those of others.
+TEST_F(KeptResultsTest, CellsInWhichAPhaseEndedEarlyAreNamedUnderTheTable) {
+  for (size_t cell : {0, 1, 2}) Write(cell, {90});
+  EXPECT_THAT(TablesText(Results()), testing::Not(HasSubstr("ended early")));
+  json run = Run(90);
+  run["phases"][0]["ended_because"] = "no row is left to erase";
+  dir_.WriteCell(cells_[1], {{"runs", {run}}});
+  EXPECT_THAT(TablesText(Results()),
+              HasSubstr("! phases ended early, because no row was left for an operation: " +
+                        cells_[1].name + "\n"));
+  run["phases"][0]["kind"] = "tune";
+  dir_.WriteCell(cells_[1], {{"runs", {run}}});
+  EXPECT_THAT(TablesText(Results()), testing::Not(HasSubstr("ended early")));
 }
 
 TEST_F(KeptResultsTest, RunsOfSeveralNumbersOfThreadsAreNoRepeats) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/unit/tools/results/small_document.h"
+#include "tools/report/compare.h"
 #include "tools/report/figures.h"
 
 namespace testbed {
@@ -66,6 +67,24 @@ TEST(ChecksLineTest, TellsOfPhasesThatCheckMoreThanASample) {
   phase["account"]["engine"] = {{"block_requests", 700}};
   phase["account"]["checks"] = {{"count", 100}};
   EXPECT_EQ(ChecksLine(document), line) << "they are left out";
+}
+
+// A comparison said nothing of a phase that had run out of rows after a tenth of its time.
+TEST(EndedEarlyLineTest, TellsOfPhasesThatEndedBeforeTheyWereToldTo) {
+  json document = SmallDocument();
+  json& phases = document["runs"][0]["phases"];
+  EXPECT_EQ(EndedEarlyLine(document), "");
+  phases[2]["ended_because"] = "no row is left to erase";
+  const std::string line =
+      "! 1 phase ended early, so figures are of less work than was asked for: in mixed, no row is "
+      "left to erase\n";
+  EXPECT_EQ(EndedEarlyLine(document), line);
+  EXPECT_THAT(DisturbancesOf(document), testing::Contains(line)) << "of a comparison";
+  phases.push_back(phases[2]);
+  EXPECT_THAT(EndedEarlyLine(document), HasSubstr("! 2 phases ended early"));
+  phases.erase(3);
+  phases[2]["kind"] = "tune";
+  EXPECT_EQ(EndedEarlyLine(document), "") << "the trial of a cache";
 }
 
 TEST(LogPartsLineTest, TellsOfPartsThatTheEngineDoesNotCount) {
