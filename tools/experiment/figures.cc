@@ -324,4 +324,11 @@ Figures FiguresOf(const json& document, const json& run, const json& load) {
   return figures;
 }
 
+std::string GradeOf(const json& run, const json& load) {
+  const std::string own = run.at("accounting").value("grade", "");
+  if (!load.is_object()) return own;
+  const json of_load = load.at("runs").at(0).value("accounting", json::object());
+  return std::max(own, of_load.value("grade", std::string()));
+}
+
 }  // namespace testbed

@@ -3,6 +3,7 @@
 #define TESTBED_TOOLS_EXPERIMENT_FIGURES_H_
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tools/experiment/expression.h"
 
@@ -32,6 +33,11 @@ namespace testbed {
 //   of rows; a run without such a phase lacks it.
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run,
                   const nlohmann::json& load = {});
+
+// Returns the grade of a run's account (docs/accounting.md), "" when it is not known: the worse one
+// of its own and of that of the load that it shares with others, because figures of both are used.
+// Throws nlohmann::json::exception when the run has no account.
+std::string GradeOf(const nlohmann::json& run, const nlohmann::json& load);
 
 // Returns a list of the document in place; an empty list when it has none. A copy of all phases
 // would take longer than reading them.

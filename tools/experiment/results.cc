@@ -135,7 +135,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
     Figures figures = FiguresOf(document, run, load_);
     std::erase_if(figures, [this](const auto& figure) { return !Keeps(figure.first); });
     runs_[cell][static_cast<size_t>(of_round.round) - 1].push_back(std::move(figures));
-    grades_.push_back(run.at("accounting").value("grade", ""));
+    grades_.push_back(GradeOf(run, load_));
   }
 }
 

@@ -112,7 +112,7 @@ class ResultSet {
   }
   // Returns the measured cells that match, in groups as MatchingGroups forms them.
   Statement::Groups Select(const Where& where) const;
-  // Returns the number of finished runs of each accuracy grade.
+  // Returns the number of finished runs of each accuracy grade (GradeOf).
   std::map<std::string, int> Grades() const;
   const Circumstances& circumstances() const { return circumstances_; }
   // Returns a sentence for each thing that differs between runs whose figures are averaged or

@@ -211,6 +211,21 @@ TEST_F(KeptResultsTest, WhatWasMeasuredIsNotPlannedAgain) {
   EXPECT_EQ(LoadKeyOf(here[0], document), here[0].load_key);
 }
 
+// Figures of a load of grade B were in a table whose head said that all runs had grade A.
+TEST_F(KeptResultsTest, TheGradeOfARunIsNoBetterThanThatOfItsLoad) {
+  json of_load = Run(3);
+  of_load["accounting"]["grade"] = "B";
+  for (size_t cell : {0, 1, 2}) {
+    Write(cell, {100});
+    dir_.WriteLoad(cells_[cell].load_key, {{"runs", {of_load}}});
+  }
+  EXPECT_THAT(Results().Grades(), ElementsAre(testing::Pair("B", 3)));
+  json run = Run(100);
+  run["accounting"]["grade"] = "C";
+  dir_.WriteCell(cells_[0], {{"runs", {run}}});
+  EXPECT_THAT(Results().Grades(), ElementsAre(testing::Pair("B", 2), testing::Pair("C", 1)));
+}
+
 TEST_F(KeptResultsTest, TheMemoryThatAutoStoodForStays) {
   std::filesystem::remove_all(directory_);
   std::string text = kSmall;
