@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "tools/output/table.h"
@@ -39,6 +40,21 @@ double ToldOf(const json& phase, const std::string& operation, const char* laten
   return Number(phase, "/count", 0);
 }
 
+// Adds what the device wrote in the settles right behind the phase to the write amplification among
+// the metrics of the phase as a whole. In a settle the engine and the page cache write what the
+// phase left to them. Leaves the metric out when these bytes are not known.
+void AddSettled(const json& phases, size_t phase, std::map<std::string, double>* whole) {
+  const auto amplification = whole->find("write_amplification");
+  if (amplification == whole->end()) return;
+  double settled = 0;
+  for (size_t i = phase + 1; i < phases.size(); ++i) {
+    if (phases.at(i).at("kind") != "settle") break;
+    settled += OwnDeviceIo(phases.at(i).at("account")).write_bytes;
+  }
+  amplification->second += settled / Number(phases.at(phase), "/user_bytes_written");
+  if (!std::isfinite(amplification->second)) whole->erase(amplification);
+}
+
 // Returns the seed of the run's load; null when it is not known. Older documents number no loads.
 json SeedOf(const json& run) {
   return run.contains("load") && run.contains("seed") ? run.at("seed") : json();
@@ -68,12 +84,16 @@ std::vector<DocumentCell> CellsOf(const json& document) {
   for (size_t i = 0; i < loads.size(); ++i) {
     const json& run = document.at("runs").at(i);
     std::map<std::string, int> seen;
-    for (const json& phase : run.at("phases")) {
+    const json& phases = run.at("phases");
+    for (size_t p = 0; p < phases.size(); ++p) {
+      const json& phase = phases.at(p);
       if (!IsMeasured(phase)) continue;
       std::string of_phase = phase.at("name");
       const int time = ++seen[of_phase];
       if (time > 1) of_phase += fmt::format(" ({})", time);
-      for (const auto& [operation, metrics] : MetricsOf(phase)) {
+      std::map<std::string, std::map<std::string, double>> by_kind = MetricsOf(phase);
+      AddSettled(phases, p, &by_kind.at(""));
+      for (const auto& [operation, metrics] : by_kind) {
         std::string name = of_phase;
         if (!operation.empty()) name += " " + operation;
         name = OneLine(name) + ", " + ClientsText(run, phase);

@@ -30,8 +30,9 @@ struct DocumentCell {
 };
 
 // Returns the cells in the order of the document. Warm-ups, trials, settle steps and phases that
-// did not come to their end are left out. Throws nlohmann::json::exception when the document is
-// damaged.
+// did not come to their end are left out, but the write amplification of a phase has what the
+// device wrote in the settles right behind it. Throws nlohmann::json::exception when the document
+// is damaged.
 std::vector<DocumentCell> CellsOf(const nlohmann::json& document);
 
 // Returns the number of the load that each run of the document used. Documents of older versions,

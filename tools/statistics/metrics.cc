@@ -97,7 +97,9 @@ std::vector<Metric> MakeMetrics() {
   count("wire_round_trips", "waits of the client for an answer of its server, per operation");
   count("wire_sent_bytes", "bytes that the client sent to its server, per operation");
   count("wire_received_bytes", "bytes that the client received from its server, per operation");
-  count("write_amplification", "bytes that the device wrote per byte that the user wrote");
+  count("write_amplification",
+        "bytes that the device wrote per byte that the user wrote, in compare and history with "
+        "those of the settle behind the phase");
   count("size", "bytes of the database on disk at the end of the phase, the write-ahead log apart");
   all.push_back({"memory_held", "bytes of memory that the run held on the mean of the phase"});
   return all;
