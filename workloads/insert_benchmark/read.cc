@@ -78,19 +78,20 @@ class IbRangeQuerier : public IbQuerier {
   void Execute(size_t i) override {
     const Query& query = queries_[i];
     std::unique_ptr<Cursor> cursor = session_.NewCursor(set_.indexes[query.index]);
-    count_ = 0;
+    size_t count = 0;
     cursor->Expect(rows_);
     for (bool on = cursor->Seek({query.from, sizeof query.from}); on; on = cursor->Next()) {
       const std::string_view key = cursor->key();
       consume_(key);
       consume_(cursor->value());
-      Entry& entry = found_[count_];
-      entry.size = static_cast<uint8_t>(std::min(key.size(), sizeof entry.bytes));
-      std::memcpy(entry.bytes, key.data(), entry.size);
-      if (++count_ == rows_) break;
+      if (to_verify_) found_[count].Keep(key);
+      if (++count == rows_) break;
     }
-    Count(count_);
+    if (to_verify_) count_ = count;
+    Count(count);
   }
+
+  bool Kept() const override { return count_ != 0; }
 
   // Checks that the entries are in order, each once, start at the requested position, and belong to
   // their rows, and that they are as many as the query asked for unless the index ends with them.
@@ -123,6 +124,10 @@ class IbRangeQuerier : public IbQuerier {
     char bytes[IbSchema::kMaxIndexKeySize + 1];  // a key that is too long is seen to be so
     uint8_t size;
     std::string_view key() const { return {bytes, size}; }
+    void Keep(std::string_view found) {
+      size = static_cast<uint8_t>(std::min(found.size(), sizeof bytes));
+      std::memcpy(bytes, found.data(), size);
+    }
   };
 
   // Returns whether the index may have ended with the entry `last` when it was read. It looks at
@@ -164,9 +169,9 @@ class IbRangeQuerier : public IbQuerier {
   const uint32_t indexes_;
   uint64_t next_ = 0;  // the client's rows below it were there when the queries were prepared
   Query queries_[kBatch];
-  std::vector<Entry> found_;
-  Random sample_;  // rows of which a check looks for the entries
-  size_t count_ = 0;
+  std::vector<Entry> found_;  // those of the last query that is to be checked
+  Random sample_;             // rows of which a check looks for the entries
+  size_t count_ = 0;          // entries in found_
 };
 
 // Gets rows by ids drawn from the client's existing rows.
@@ -185,16 +190,17 @@ class IbPointQuerier : public IbQuerier {
     for (size_t r = 0; r < rows_; ++r) {
       const char* key = &keys_[(i * rows_ + r) * IbSchema::kKeySize];
       std::string_view value;
-      sizes_[r] = 0;
-      if (!session_.Get(set_.rows, {key, IbSchema::kKeySize}, &value)) continue;
-      consume_(value);
-      sizes_[r] = std::min(value.size(), Room());
-      std::memcpy(&found_[r * Room()], value.data(), sizes_[r]);
-      ++found;
+      const bool there = session_.Get(set_.rows, {key, IbSchema::kKeySize}, &value);
+      if (there) consume_(value);
+      found += there;
+      if (to_verify_) Keep(r, there ? value : std::string_view());
     }
+    if (to_verify_) kept_ = found != 0;
     totals_.not_found += rows_ - found;
     Count(found);
   }
+
+  bool Kept() const override { return kept_; }
 
   // Checks that each row is as inserted, and that each missing row was deleted meanwhile.
   bool Verify(size_t i) override {
@@ -224,9 +230,18 @@ class IbPointQuerier : public IbQuerier {
   // long is seen to be so.
   size_t Room() const { return schema_.max_value_size() + 1; }
 
+  // Keeps a value for the check; an empty one says that the row was not found.
+  void Keep(size_t r, std::string_view value) {
+    sizes_[r] = std::min(value.size(), Room());
+    value.copy(&found_[r * Room()], sizes_[r]);
+  }
+
   std::vector<uint64_t> numbers_;
-  std::vector<char> keys_, found_;
+  std::vector<char> keys_;
+  // The values that the last query found that is to be checked, and their sizes.
+  std::vector<char> found_;
   std::vector<size_t> sizes_;
+  bool kept_ = false;  // it found a row
 };
 
 class IbRead : public Workload {

@@ -44,6 +44,7 @@ class IbAnswersTest : public testing::Test {
     for (int batch = 0; batch < 10; ++batch) {
       EXPECT_EQ(querier_->Generate(kQueries), kQueries);
       engine_.lie = lie;
+      querier_->set_to_verify(true);
       for (size_t i = 0; i < kQueries; ++i) {
         querier_->Execute(i);
         wrong += !querier_->Verify(i);
@@ -73,6 +74,21 @@ TEST_F(IbAnswersTest, ARangeThatEndsBeforeItsIndexIsWrong) {
 TEST_F(IbAnswersTest, AnEntryThatComesTwiceIsWrong) {
   EXPECT_GT(Wrong(Lie::kStuckCursor), 130);
   EXPECT_EQ(Wrong(Lie::kNone), 0);
+}
+
+// Once, each query copied its rows, in its latency and whatever --consume said, for a check of one in 64.
+TEST_F(IbAnswersTest, OnlyAQueryThatIsCheckedKeepsItsRows) {
+  for (const char* step : {"ib.qr100", "ib.qp100"}) {
+    Query(step);
+    ASSERT_EQ(querier_->Generate(2), 2u);
+    querier_->set_to_verify(true);
+    querier_->Execute(0);
+    EXPECT_TRUE(querier_->Verify(0)) << step;
+    EXPECT_TRUE(querier_->Kept()) << step << " is in the latencies, though it took longer";
+    querier_->set_to_verify(false);
+    querier_->Execute(1);
+    EXPECT_TRUE(querier_->Verify(0)) << step << " copied the rows of its second query";
+  }
 }
 
 // Once, bytes behind the greatest length were cut off before they were compared.
