@@ -164,6 +164,7 @@ std::string MetricsText(const SweptWorkload& measured, Pace pace) {
         "the highest rate that met the limit");
   }
   add("ops", prefix + ".rate", "/s", "of the last phase");
+  add("held", "held.bytes / 1048576", "MiB", "memory held on the mean of the phase");
   if (!measured.loads) {
     // In an open loop the latency counts from the intended start.
     const bool closed = pace == Pace::kClosedLoop;
@@ -212,9 +213,9 @@ std::string TablesText(const std::vector<Axis>& axes, bool loads, Pace pace) {
   if (n > 1) text += fmt::format("columns = {}\n", Toml(axes.back().name));
   return text + fmt::format("\n[[table]]\ntitle = \"All figures\"\nrows = {}\nmetrics = [{}{}]\n",
                             Quoted(axes, n), pace == Pace::kSearch ? "\"found\", " : "",
-                            loads ? "\"ops\", \"written\", \"cpu_us\", \"data\""
-                                  : "\"ops\", \"p99_us\", \"device_reads\", \"written\", "
-                                    "\"cpu_us\", \"data\"");
+                            loads ? "\"ops\", \"held\", \"written\", \"cpu_us\", \"data\""
+                                  : "\"ops\", \"held\", \"p99_us\", \"device_reads\", "
+                                    "\"written\", \"cpu_us\", \"data\"");
 }
 
 // Returns the experiment as a file.

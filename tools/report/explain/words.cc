@@ -252,6 +252,9 @@ const std::vector<ColumnMeaning> kWords = {
     {kSweepFigures, "ops (/s)",
      "Operations a second of the last workload that measured, or of the load where nothing else "
      "was measured."},
+    {kSweepFigures, "held (MiB)",
+     "Memory that the run held on the mean of the measured phase that held most, or of the load "
+     "where nothing else was measured. It is not known where --ram bounds nothing."},
     {kSweepFigures, "p99_us (us)",
      "99th percentile of the latency of the most frequent operation, in microseconds. Of "
      "operations that are about equally frequent it is the first one in the report. In an open "

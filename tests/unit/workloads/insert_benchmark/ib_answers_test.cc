@@ -76,7 +76,8 @@ TEST_F(IbAnswersTest, AnEntryThatComesTwiceIsWrong) {
   EXPECT_EQ(Wrong(Lie::kNone), 0);
 }
 
-// Once, each query copied its rows, in its latency and whatever --consume said, for a check of one in 64.
+// Once, each query copied its rows, in its latency and whatever --consume said, for a check of
+// one in 64.
 TEST_F(IbAnswersTest, OnlyAQueryThatIsCheckedKeepsItsRows) {
   for (const char* step : {"ib.qr100", "ib.qp100"}) {
     Query(step);

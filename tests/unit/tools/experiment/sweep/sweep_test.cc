@@ -1,4 +1,4 @@
-// Tests which figure a sweep shows in its grid.
+// Tests which figures a sweep shows, and which of them in its grid.
 #include "tools/experiment/sweep/sweep.h"
 
 #include <gmock/gmock.h>
@@ -6,6 +6,8 @@
 
 #include <string>
 #include <vector>
+
+#include "tools/experiment/experiment.h"
 
 namespace testbed {
 namespace {
@@ -31,6 +33,18 @@ TEST(SweepGridTest, OfReplaysInTheTimeOfATraceTheGridHasTheLatency) {
        {Words{}, Words{"--speed", "max"}, Words{"--workload-option", "speed=max"}}) {
     EXPECT_THAT(saved(pace), HasSubstr("metrics = [\"ops\"]\nbest = \"max\""));
   }
+}
+
+// Engines may hold different memory with one --ram, so the rate stands beside what was held.
+TEST(SweepTableTest, TheMemoryHeldStandsBesideTheRate) {
+  for (const char* workload : {"insert", "insert,point-read"}) {
+    const std::string text =
+        SweepOf({"--engine", "btree,null", "--workload", workload}).value().saved;
+    EXPECT_THAT(text, HasSubstr("metrics = [\"ops\", \"held\", ")) << workload;
+    EXPECT_THAT(text, HasSubstr("\nheld = { value = \"held.bytes / 1048576\", unit = \"MiB\""));
+  }
+  const Experiment advise = LoadExperiment("advise");
+  EXPECT_THAT(advise.tables.at(0).metrics, testing::Contains("held"));
 }
 
 }  // namespace
