@@ -235,6 +235,28 @@ std::vector<std::string> RestWarnings(const json& document, const std::vector<Ab
   return warnings;
 }
 
+// Returns a sentence when sides of different engines held memory more than a tenth apart; "" when
+// they did not, or when that is not known. With direct IO an engine holds its cache and what it
+// takes beside it, which differs from engine to engine.
+std::string UnequalMemoryText(const json& document) {
+  constexpr double kApart = 0.1;
+  const Metric& held = *FindMetric("memory_held");
+  std::set<std::string> engines;
+  std::string each;
+  double least = HUGE_VAL, most = 0;
+  for (const json& side : document.at("sides")) {
+    const std::string label = side.at("label");
+    const double bytes = MeanOfAll(document, label, held);
+    if (!std::isfinite(bytes)) return "";
+    engines.insert(FigureText(side, "/options/engine"));
+    least = std::min(least, bytes);
+    most = std::max(most, bytes);
+    each += fmt::format("{}{} {}", each.empty() ? "" : ", ", label, Size(bytes));
+  }
+  if (engines.size() < 2 || least >= (1 - kApart) * most) return "";
+  return "sides of different engines held memory more than 10 % apart: " + each;
+}
+
 // Returns whether the note is about a setting that was asked for and is not in force.
 bool IsNotInForce(const json& document, const std::string& note) {
   for (const json& setting : document.value("not_in_force", json::array())) {
@@ -259,6 +281,9 @@ void AddNotes(const json& document, const std::vector<AbAnswer>& answers, AbWord
   }
   for (std::string& warning : RestWarnings(document, answers)) {
     words->sentences.push_back({std::move(warning), true});
+  }
+  if (std::string unequal = UnequalMemoryText(document); !unequal.empty()) {
+    words->sentences.push_back({std::move(unequal), true});
   }
   if (std::string note = FewOperationsNote(document); !note.empty()) {
     words->notes.push_back(std::move(note));

@@ -37,7 +37,7 @@ struct AbWords {
     std::string label, settings;  // the engine is always among the settings
   };
   // The answers about what was asked, then what they do not hold for: settings that are not in
-  // force, and metrics that leave out more than a hundredth of a side's work.
+  // force, metrics that leave out more than a hundredth of a side's work, and unequal memory.
   std::vector<Saying> sentences;
   std::vector<SideWords> sides;
   std::string way;  // how the sides were compared, in how many loads, and what that assumes

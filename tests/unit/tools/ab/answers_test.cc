@@ -273,6 +273,29 @@ TEST(AbAnswersTest, ASettingThatIsNotInForceIsToldWithTheAnswer) {
   }
 }
 
+// With one --ram and direct IO, one engine may hold half of what another holds.
+TEST(AbAnswersTest, EnginesThatHeldUnequalMemoryAreToldWithTheAnswer) {
+  json document = Comparison(4, 1, 0.001);
+  const auto hold = [&document](int mib_of_b) {
+    for (json& sample : document["samples"]) {
+      const int mib = sample["side"] == "b" ? mib_of_b : 100;
+      sample["metrics"]["memory_held"] = mib << 20;
+    }
+  };
+  hold(80);
+  EXPECT_THAT(TopOf(document), Not(HasSubstr("held memory"))) << "sides of one engine";
+  document["sides"][1]["options"]["engine"] = "btree";
+  EXPECT_THAT(TopOf(document),
+              testing::EndsWith("\nsides of different engines held memory more than 10 % apart: a "
+                                "100M, b 80M"));
+  hold(91);
+  EXPECT_THAT(TopOf(document), Not(HasSubstr("held memory")));
+  for (json& sample : document["samples"]) {
+    if (sample["side"] == "b") sample["metrics"].erase("memory_held");
+  }
+  EXPECT_THAT(TopOf(document), Not(HasSubstr("held memory"))) << "it is not known";
+}
+
 TEST(AbAnswersTest, AnErrorOfNoSideIsTold) {
   json document = Comparison(4, 1, 0.001);
   document["errors"] = {{{"sentence", "the disk is gone"}, {"exit_code", 1}}};
