@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <initializer_list>
 #include <iterator>
@@ -14,7 +15,9 @@
 #include "tools/ab/option_rules.h"
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
+#include "tools/report/figures.h"
 #include "tools/statistics/document_cells.h"
+#include "tools/statistics/estimate.h"
 
 namespace testbed {
 namespace {
@@ -85,6 +88,31 @@ json AccountDepthOf(const json& document) {
     if (!depth.is_null()) return depth;
   }
   return nullptr;
+}
+
+// Returns the memory that the measured phases of the document held, or its loads where nothing was
+// measured: the mean over these phases. Returns NaN when it is not known.
+double MemoryHeld(const json& document) {
+  std::map<std::string, std::vector<double>> held;  // by kind of phase
+  for (const json& run : document.at("runs")) {
+    if (!run.contains("phases")) continue;  // a run that failed
+    for (const json& phase : run.at("phases")) {
+      const double mean = Number(phase, "/memory/held_mean");
+      if (std::isfinite(mean)) held[phase.value("kind", "")].push_back(mean);
+    }
+  }
+  return MeanOf(held.contains("measure") ? held["measure"] : held["load"]);
+}
+
+// Adds the memory that two engines held, where it is more than a tenth apart. With direct IO they
+// hold their caches and what they take beside these, which is not the same with the same --ram.
+void AddMemoryHeld(const json& first, const json& second, std::vector<Difference>* differences) {
+  constexpr double kApart = 0.1;
+  if (ValueAt(first, {"options", "engine"}) == ValueAt(second, {"options", "engine"})) return;
+  const double a = MemoryHeld(first), b = MemoryHeld(second);
+  const bool known = std::isfinite(a) && std::isfinite(b);
+  if (!known || std::min(a, b) >= (1 - kApart) * std::max(a, b)) return;
+  differences->push_back({"memory held", Size(a), Size(b)});
 }
 
 void AddMachines(const json& first, const json& second, std::vector<Difference>* differences) {
@@ -188,6 +216,7 @@ CompareTerms TermsOf(const json& first, const json& second) {
   // A document of an older version may lack the depth, which is then not known.
   const json depth_a = AccountDepthOf(first), depth_b = AccountDepthOf(second);
   if (!depth_a.is_null() && !depth_b.is_null()) Add("account", depth_a, depth_b, &terms.settings);
+  AddMemoryHeld(first, second, &terms.settings);
   AddMachines(first, second, &terms.machines);
   if (SetReadahead(first, second)) MakeSettings({"device's read_ahead_kb"}, &terms);
   if (AskedForFileSystems(first, second)) MakeSettings({"file_system", "mount_options"}, &terms);

@@ -16,6 +16,7 @@ struct Difference {
 };
 
 struct CompareTerms {
+  // `settings` also has the memory that two engines held, where it is more than a tenth apart.
   std::vector<Difference> versions, settings, machines;
   // The hosts' names. Two machines may be alike in all of `machines` and yet differ in speed; one
   // machine may have another name in each container.

@@ -44,6 +44,9 @@ Extract ReadExtract(const std::string& file) {
       for (const char* fact : kPhaseFacts) {
         if (phase.contains(fact)) facts[fact] = std::move(phase[fact]);
       }
+      if (phase.contains("memory")) {
+        facts["memory"]["held_mean"] = phase["memory"].value("held_mean", json());
+      }
       phase = std::move(facts);
     }
   }

@@ -103,6 +103,35 @@ TEST(CompareTermsTest, ARunWithoutTasksHasOne) {
   EXPECT_EQ(TermsText(TermsOf(first, first)), "");
 }
 
+// Of two engines with the same --ram and direct IO, one may hold half of what the other holds.
+TEST(CompareTermsTest, MemoryThatTwoEnginesHeldIsTermsOfTheirs) {
+  const auto held = [](const char* engine, int mib, int mib_of_second) {
+    json document = WithOptionsOfRows();
+    document["options"]["engine"] = engine;
+    json phases = json::array();
+    for (const int of_phase : {mib, mib_of_second}) {
+      phases.push_back({{"name", "point-read"}, {"kind", "measure"}});
+      phases.back()["memory"]["held_mean"] = of_phase << 20;
+    }
+    phases.push_back({{"name", "insert"}, {"kind", "load"}});
+    phases.back()["memory"]["held_mean"] = 7 << 20;
+    document["runs"] = json::array({{{"threads", 1}, {"phases", phases}}});
+    return document;
+  };
+  const auto text = [](const json& first, const json& second) {
+    return TermsText(TermsOf(first, second));
+  };
+  const std::string engines = "setting differs: engine: btree against rocksdb\n";
+  const json btree = held("btree", 100, 100);
+  EXPECT_EQ(text(btree, held("rocksdb", 90, 80)),
+            engines + "setting differs: memory held: 100M against 85M\n");
+  EXPECT_EQ(text(btree, held("rocksdb", 91, 91)), engines);
+  EXPECT_EQ(text(btree, held("btree", 50, 50)), "") << "a metric of the comparison tells it";
+  json unknown = held("rocksdb", 50, 50);
+  for (json& phase : unknown["runs"][0]["phases"]) phase.erase("memory");
+  EXPECT_EQ(text(btree, unknown), engines);
+}
+
 // The account costs time and its depth is no option of the document, but of its runs.
 TEST(CompareTermsTest, TheDepthOfTheAccountIsASetting) {
   json first = WithOptionsOfRows();
