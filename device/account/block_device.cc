@@ -129,6 +129,22 @@ DeviceStats operator-(DeviceStats after, const DeviceStats& before) {
   return after;
 }
 
+DeviceStats operator+(DeviceStats sum, const DeviceStats& other) {
+  sum.reads += other.reads;
+  sum.read_merges += other.read_merges;
+  sum.read_bytes += other.read_bytes;
+  sum.read_ms += other.read_ms;
+  sum.writes += other.writes;
+  sum.write_merges += other.write_merges;
+  sum.write_bytes += other.write_bytes;
+  sum.write_ms += other.write_ms;
+  sum.in_flight += other.in_flight;
+  sum.discards += other.discards;
+  sum.discard_bytes += other.discard_bytes;
+  sum.flushes += other.flushes;
+  return sum;
+}
+
 std::optional<DeviceStats> ParseDeviceStats(const std::string& text) {
   constexpr size_t kFields = 17;
   constexpr uint64_t kSector = 512;  // unit of the stat file, whatever the device's block size
@@ -151,6 +167,23 @@ std::optional<DeviceStats> ParseDeviceStats(const std::string& text) {
   s.discard_bytes = v[13] * kSector;
   s.flushes = v[15];
   return s;
+}
+
+DeviceStats StatsOf(const std::vector<std::string>& sysfs) {
+  DeviceStats sum;
+  for (const std::string& device : sysfs) {
+    const std::string path = device + "/stat";
+    const std::optional<std::string> text = ReadText(path);
+    if (!text) throw Error::Io("read", path, errno);
+    const std::optional<DeviceStats> stats = ParseDeviceStats(*text);
+    if (!stats) {
+      throw Error(Error::kRun,
+                  path + " does not hold a device's statistics: the device " +
+                      fs::path(device).filename().string() + " is gone");
+    }
+    sum = sum + *stats;
+  }
+  return sum;
 }
 
 uint32_t KernelDev(dev_t dev) { return major(dev) << 20 | minor(dev); }
@@ -204,14 +237,10 @@ BlockDevice BlockDevice::Under(const std::string& path) {
 std::string BlockDevice::volume_node() const { return "/dev/" + volume_name_; }
 
 DeviceStats BlockDevice::Stats() const {
-  const std::optional<std::string> text = ReadText(sysfs_ + "/stat");
-  if (!text) throw Error::Io("read", sysfs_ + "/stat", errno);
-  const std::optional<DeviceStats> stats = ParseDeviceStats(*text);
-  if (!stats) {
-    throw Error(Error::kRun, sysfs_ + "/stat does not hold a device's statistics: the device " +
-                                 name_ + " is gone");
-  }
-  return *stats;
+  if (devices_.size() < 2) return StatsOf({sysfs_});
+  std::vector<std::string> sysfs;
+  for (const std::string& device : devices_) sysfs.push_back("/sys/block/" + device);
+  return StatsOf(sysfs);
 }
 
 std::vector<std::pair<std::string, std::string>> BlockDevice::QueueSettings() const {

@@ -38,11 +38,16 @@ struct DeviceStats {
   // as the block layer coalesces them.
   uint64_t flushes = 0;
   friend DeviceStats operator-(DeviceStats after, const DeviceStats& before);
+  friend DeviceStats operator+(DeviceStats sum, const DeviceStats& other);  // of two devices
 };
 
 // Parses the text of a sysfs stat file. Returns nothing when `text` is not such a file's. Kernels
 // before 4.18 have no discard fields and kernels before 5.5 no flush fields; these stay zero.
 std::optional<DeviceStats> ParseDeviceStats(const std::string& text);
+
+// Returns the statistics since boot of devices together, each given by its directory in /sys.
+// Throws Error (kIo, kRun) when one is gone.
+DeviceStats StatsOf(const std::vector<std::string>& sysfs);
 
 // Returns a device number in the kernel's own encoding (major << 20 | minor), which BPF programs
 // and tracepoints see. User space's dev_t packs these two numbers in another order.
@@ -83,15 +88,15 @@ class BlockDevice {
   // btrfs have one of their own, so that the kernel account cannot assign requests to them.
   bool files_have_its_number() const { return files_have_its_number_; }
   // Returns the names of the disks that hold the file system. There is more than one only under a
-  // btrfs over several devices, md and device mapper (LVM). Statistics and requests are counted on
-  // name() alone.
+  // btrfs over several devices, md and device mapper (LVM).
   const std::vector<std::string>& disks() const { return disks_; }
   // Returns the names of the devices to which the file system itself sends requests. There is more
   // than one only under a btrfs over several devices: md and device mapper are one device, whatever
   // lies below them.
   const std::vector<std::string>& devices() const { return devices_; }
 
-  // Returns the disk's statistics since boot. Throws Error (kIo, kRun) when the device is gone.
+  // Returns the disk's statistics since boot, and those of all devices() together when there are
+  // several. Throws Error (kIo, kRun) when a device is gone.
   DeviceStats Stats() const;
 
   // Returns the queue settings that shape results: scheduler, read_ahead_kb, max_sectors_kb,

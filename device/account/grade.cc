@@ -33,14 +33,21 @@ std::vector<std::string> WhyNotClosed(const Closure& c, bool counted) {
 }  // namespace
 
 std::string WhyNotCovered(const BlockDevice& device, const std::string& path) {
-  std::string why = WhyNotCovered(device.name(), device.disks(), device.files_have_its_number());
+  std::string why = WhyNotCovered(device.name(), device.devices(), device.disks(),
+                                  device.files_have_its_number());
   if (why.empty()) why = WhyPartsElsewhere(path);
   if (why.empty()) why = WhyMetadataUnknown(path);
   return why;
 }
 
-std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,
-                          bool files_have_its_number) {
+std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& devices,
+                          const std::vector<std::string>& disks, bool files_have_its_number) {
+  if (devices.size() >= 2) {
+    return fmt::format(
+        "the file system sends its requests to {} devices ({}), whose statistics are added up, and "
+        "no request is charged to an operation",
+        devices.size(), fmt::join(devices, ", "));
+  }
   if (disks.size() >= 2) {
     return fmt::format(
         "the file system lies on {} disks ({}), and requests are counted on {} alone", disks.size(),

@@ -49,10 +49,10 @@ inline constexpr char kNoBlockDevice[] = "the directory is on no block device of
 // (journal.h); else an empty string.
 std::string WhyNotCovered(const BlockDevice& device, const std::string& path);
 // Returns the sentence of the function above, but only for several disks and for numbers of
-// devices, not for the journal and the metadata. `name` is a device of a file system that lies on
-// `disks`; `files_have_its_number` is the device's BlockDevice::files_have_its_number().
-std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,
-                          bool files_have_its_number);
+// devices, not for the journal and the metadata. `name` is one of the `devices` of a file system
+// that lies on `disks`, and `files_have_its_number` says what the function of BlockDevice does.
+std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& devices,
+                          const std::vector<std::string>& disks, bool files_have_its_number);
 
 // Returns a sentence for InForce::not_charged when workers of io_uring issued reads of the run
 // (device/file/read_ring.h), which are counted by the workers' name; else an empty string. `counts`

@@ -441,8 +441,14 @@ std::vector<KernelAccount::Program> BpfAccount::Programs() const {
 std::unique_ptr<KernelAccount> KernelAccount::Start(const BlockDevice& device, std::string* why,
                                                     size_t threads) {
   std::string ignored;
+  if (why == nullptr) why = &ignored;
+  if (device.devices().size() > 1) {
+    *why = "the file system sends its requests to " + std::to_string(device.devices().size()) +
+           " devices, and the kernel account counts those of one";
+    return nullptr;
+  }
   auto account = std::make_unique<BpfAccount>(threads);
-  if (!account->Init(device, why != nullptr ? why : &ignored)) return nullptr;
+  if (!account->Init(device, why)) return nullptr;
   return account;
 }
 

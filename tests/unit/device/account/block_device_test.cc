@@ -130,6 +130,29 @@ TEST_F(FakeSysfs, BtrfsNamesItsDevices) {
   EXPECT_TRUE(BtrfsDevices(root_ / "none", "sda").empty());
 }
 
+// Once, the statistics of one device were told as those of a btrfs over two.
+TEST_F(FakeSysfs, StatisticsOfSeveralDevicesAreAddedUp) {
+  const std::string a = Disk("sda"), b = Disk("sdb");
+  std::ofstream(a + "/stat") << "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n";
+  std::ofstream(b + "/stat") << "100 0 100 100 100 0 100 100 1 0 0 100 0 100 0 100 0\n";
+  const DeviceStats one = StatsOf({a}), both = StatsOf({a, b});
+  EXPECT_EQ(one.reads, 1u);
+  EXPECT_EQ(one.read_bytes, 3u * 512);
+  EXPECT_EQ(both.reads, 101u);
+  EXPECT_EQ(both.read_merges, 2u);
+  EXPECT_EQ(both.read_bytes, 103u * 512);
+  EXPECT_EQ(both.read_ms, 104u);
+  EXPECT_EQ(both.writes, 105u);
+  EXPECT_EQ(both.write_merges, 6u);
+  EXPECT_EQ(both.write_bytes, 107u * 512);
+  EXPECT_EQ(both.write_ms, 108u);
+  EXPECT_EQ(both.in_flight, 10u);
+  EXPECT_EQ(both.discards, 112u);
+  EXPECT_EQ(both.discard_bytes, 114u * 512);
+  EXPECT_EQ(both.flushes, 116u);
+  EXPECT_THROW(StatsOf({a, Disk("sdc")}), Error) << "it has no statistics";
+}
+
 // A limit of reads is set on a whole device. It bounds all reads of a file system on md or device
 // mapper, and those of a btrfs over two partitions of a disk, but not of one over two disks.
 TEST_F(FakeSysfs, AFileSystemSendsRequestsToWholeDevices) {

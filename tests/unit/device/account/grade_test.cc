@@ -98,13 +98,19 @@ TEST(GradeTest, WhatIsNotCoveredIsC) {
   EXPECT_THAT(grade.reasons, testing::ElementsAre("the file system lies on 2 disks"));
 }
 
-// btrfs over two devices, md and device mapper have several (block_device_test.cc).
+// md and device mapper are one device on several disks (block_device_test.cc).
 TEST(GradeTest, AFileSystemOnSeveralDisksIsNamedWithItsDisks) {
-  EXPECT_EQ(WhyNotCovered("sda", {"sda"}, true), "");
-  EXPECT_EQ(WhyNotCovered("sda", {"sda", "sdb"}, true),
-            "the file system lies on 2 disks (sda, sdb), and requests are counted on sda alone");
-  EXPECT_THAT(WhyNotCovered("sda", {"sda", "sdb"}, false), HasSubstr("on 2 disks"));
-  EXPECT_THAT(WhyNotCovered("sda", {"sda"}, false), HasSubstr("on sda cannot be assigned"));
+  EXPECT_EQ(WhyNotCovered("sda", {"sda"}, {"sda"}, true), "");
+  EXPECT_EQ(WhyNotCovered("md0", {"md0"}, {"sda", "sdb"}, true),
+            "the file system lies on 2 disks (sda, sdb), and requests are counted on md0 alone");
+  EXPECT_THAT(WhyNotCovered("md0", {"md0"}, {"sda", "sdb"}, false), HasSubstr("on 2 disks"));
+  EXPECT_THAT(WhyNotCovered("sda", {"sda"}, {"sda"}, false),
+              HasSubstr("on sda cannot be assigned"));
+}
+
+TEST(GradeTest, AFileSystemOfSeveralDevicesIsCountedOnAll) {
+  const std::string why = WhyNotCovered("sda", {"sda", "sdb"}, {"sda", "sdb"}, false);
+  EXPECT_THAT(why, HasSubstr("to 2 devices (sda, sdb), whose statistics are added up"));
 }
 
 TEST(GradeTest, ADeviceOfItsOwnThatWasNotReadIsNamedSo) {
