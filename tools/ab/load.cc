@@ -282,7 +282,9 @@ void Load::AddSample(json sample, const json& account) {
 
 void Load::AddSlice(int side, const json& slice) {
   if (slice.at("seconds") <= 0 || slice.at("count") <= 0) return;
-  AddSample(SampleJson({Label(side), turn_.number, block_}, slice, options_.kinds.size()),
+  json own = slice;
+  if (threads_mix_) LeaveOutThreads(SharedThreads(options_.sides), &own.at("rest").at("account"));
+  AddSample(SampleJson({Label(side), turn_.number, block_}, own, options_.kinds.size()),
             slice.at("account"));
   for (const json& bucket : slice.at("latency_ns_histogram")) {
     latency_[At(side)].AddBucket(bucket[0].get<uint64_t>(), bucket[1].get<uint64_t>());

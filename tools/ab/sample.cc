@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,14 @@ void AddCounts(const std::string& prefix, const json& counts, json* flat) {
     json& sum = (*flat)[prefix + name];
     sum = sum.is_null() ? value : json(sum.get<double>() + value.get<double>());
   }
+}
+
+// Returns whether requests of a thread outside the run are for the side's own files, as those of
+// kernel threads that write its pages back. The journal and the metadata of a file system serve all
+// sides that have their files on it.
+bool IsForFilesOfTheSide(const json& thread) {
+  const std::string kind = thread.value("kind", "");
+  return !IsOfOtherProgram(thread) && kind != "fs-journal" && kind != "fs-metadata";
 }
 
 json FlatRest(const json& rest) {
@@ -74,6 +83,9 @@ json FlatCounters(const json& account) {
     AddCounts("kernel_", cause.value("kernel", none), &flat);
     AddCounts("wire_", cause.value("wire", none), &flat);
   }
+  for (const json& thread : account.value("other_threads", json::array())) {
+    if (IsForFilesOfTheSide(thread)) AddCounts("kernel_", thread.value("kernel", none), &flat);
+  }
   const json engine = account.at("engine");
   AddCounts("device_", account.value("device", none), &flat);
   AddCounts("", engine, &flat);
@@ -107,6 +119,16 @@ json SampleJson(const SamplePlace& place, const json& phase, size_t kinds) {
   if (json told = ToldJson(phase, by_kind); !told.empty()) sample["told"] = std::move(told);
   if (phase.contains("rest")) sample["rest"] = FlatRest(phase["rest"]);
   return sample;
+}
+
+void LeaveOutThreads(const std::set<std::string>& names, json* account) {
+  const auto threads = account->find("other_threads");
+  if (threads == account->end()) return;
+  json kept = json::array();
+  for (const json& thread : *threads) {
+    if (!names.contains(thread.at("thread").get<std::string>())) kept.push_back(thread);
+  }
+  *threads = std::move(kept);
 }
 
 bool LeaveOutSharedDevice(const json& account, json* sample) {

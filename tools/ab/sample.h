@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 namespace testbed {
@@ -13,8 +14,9 @@ namespace testbed {
 // Returns the counts of an "account" as a flat object of numbers, summed over all causes: the
 // engine's ("block_requests", "block_reads", and its own as "engine.NAME"), those of the file, the
 // kernel and the device level ("file_reads", "kernel_read_bytes", "device_writes", ...), those of
-// the wire ("wire_round_trips"), processor time and context switches. Levels that the account does
-// not have, and counters that the engine does not have, are left out; a count of 0 is not.
+// the wire ("wire_round_trips"), processor time and context switches. The kernel's include what its
+// threads write back of the side's files. Levels that the account does not have, and counters that
+// the engine does not have, are left out; a count of 0 is not.
 nlohmann::json FlatCounters(const nlohmann::json& account);
 
 // Where a sample belongs.
@@ -29,6 +31,10 @@ struct SamplePlace {
 // of a run with operations that got no answer has "charged": their number and that of the others
 // (ChargedOperations).
 nlohmann::json SampleJson(const SamplePlace& place, const nlohmann::json& phase, size_t kinds);
+
+// Takes the requests of threads with these names out of an account of a rest, because they may be
+// those of the side that worked meanwhile (SharedThreads).
+void LeaveOutThreads(const std::set<std::string>& names, nlohmann::json* account);
 
 // Takes what the device counted out of the sample of a slice whose `account` this is, because
 // another side used the device at the same time: the counters of the device, and, unless the

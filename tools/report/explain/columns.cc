@@ -400,7 +400,8 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kAbRest, "kernel reads/s",
      "Read requests that its threads caused a second; \"-\" when the kernel's account is not "
      "there."},
-    {kAbRest, "kernel writes/s", "Block writes, likewise."},
+    {kAbRest, "kernel writes/s",
+     "Write requests, likewise, with those by which kernel threads write back pages of its files."},
     {kWorst, "second",
      "Begin and end of the second, counted from the begin of the phase. It is longer than a second "
      "when the whole process stood still."},

@@ -113,6 +113,40 @@ TEST(AbSampleTest, AKernelAccountKeepsTheMetricsOfTheDevice) {
   EXPECT_THAT(Names(sample["counters"]), Not(testing::Contains(StartsWith("device_"))));
 }
 
+// Pages that kernel threads write back in a side's rest are the side's work, and were missing.
+// Other programs' requests are not its work, and the file system's journal is of all sides.
+TEST(AbSampleTest, WhatKernelThreadsWriteBackIsTheSides) {
+  json slice = Slice();
+  const auto thread = [](const char* name, const char* kind, int writes) {
+    return json{{"thread", name},
+                {"kind", kind},
+                {"kernel", {{"reads", 0}, {"writes", writes}, {"write_bytes", 4096 * writes}}}};
+  };
+  json account = slice["account"];
+  account["causes"][0]["kernel"] = {{"reads", 20}, {"writes", 2}, {"write_bytes", 8192}};
+  account["other_threads"] =
+      json::array({thread("kworker", "data", 30), thread("kworker", "log", 4),
+                   thread("kworker", "other-file", 500), thread("jbd2", "fs-journal", 60),
+                   thread("kworker", "fs-metadata", 7)});
+  slice["account"] = account;
+  slice["rest"]["account"] = account;
+  const json sample = SampleJson({"a"}, slice, 0);
+  for (const char* part : {"counters", "rest"}) {
+    EXPECT_EQ(sample[part]["kernel_reads"], 20) << part;
+    EXPECT_EQ(sample[part]["kernel_writes"], 36) << part;
+    EXPECT_EQ(sample[part]["kernel_write_bytes"], 4096 * 36) << part;
+  }
+  // Without a cause that made requests, as at rest, they are all that there is.
+  slice["rest"]["account"]["causes"] = json::array();
+  EXPECT_EQ(SampleJson({"a"}, slice, 0)["rest"]["kernel_writes"], 34);
+  // Threads whose names another side's have, too, may have worked for that side meanwhile.
+  json& rest = slice["rest"]["account"];
+  rest["other_threads"].push_back(thread("page_cleaner", "data", 800));
+  EXPECT_EQ(SampleJson({"a"}, slice, 0)["rest"]["kernel_writes"], 834);
+  LeaveOutThreads({"page_cleaner", "io_write_thread"}, &rest);
+  EXPECT_EQ(SampleJson({"a"}, slice, 0)["rest"]["kernel_writes"], 34);
+}
+
 // Threads that an engine's library starts are told by their names alone.
 TEST(AbSampleTest, RequestsThatMayBeAnotherSidesAreLeftOut) {
   json slice = Slice();
