@@ -179,11 +179,14 @@ std::string ClosedLoopNote(const json& document) {
 
 // Returns how much of what a metric counts is in the counters; 0 for a metric that is not a count
 // of the side's own work. What the device did during a side's rest was the work of other sides.
-double CountOf(const std::string& metric, const json& counters) {
+// `counts_asks`: the engine counts what its cache is asked for (EngineMisses of figures.h).
+double CountOf(const std::string& metric, const json& counters, bool counts_asks) {
   const auto count = [&](const std::string& name) { return counters.value(name, 0.0); };
   if (metric == "cpu_us") return count("cpu_user_seconds") + count("cpu_system_seconds");
   if (metric == "engine_asks") return count("block_requests");
-  if (metric == "engine_misses") return count("block_requests") - count("block_hits");
+  if (metric == "engine_misses") {
+    return counts_asks ? count("block_requests") - count("block_hits") : count("block_reads");
+  }
   for (const char* level : {"file_", "kernel_", "wire_"}) {
     if (metric.starts_with(level)) return count(metric);
   }
@@ -201,8 +204,11 @@ double ShareAtRest(const json& document, const std::string& side, const std::str
   for (const json& sample : document.at("samples")) {
     const int load = sample.at("load");
     if (sample.at("side") != side || load >= whole || !HasRest(sample)) continue;
-    in_slices += CountOf(metric, sample.at("counters"));
-    at_rest += CountOf(metric, sample.at("rest"));
+    // A rest has no counters that are 0, so the slice tells what the engine counts.
+    const json& counters = sample.at("counters");
+    const bool counts_asks = counters.contains("block_requests");
+    in_slices += CountOf(metric, counters, counts_asks);
+    at_rest += CountOf(metric, sample.at("rest"), counts_asks);
   }
   return at_rest > 0 ? at_rest / (in_slices + at_rest) : 0;
 }

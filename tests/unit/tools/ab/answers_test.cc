@@ -223,6 +223,22 @@ TEST(AbAnswersTest, WorkAtRestThatTheMetricsLeaveOutIsToldWithTheAnswer) {
                         left_out));
 }
 
+// The misses of an engine that does not count what its cache is asked for are the blocks that it
+// read, at rest as in the metric.
+TEST(AbAnswersTest, BlocksThatAreReadAtRestAreMissesOfAnEngineThatCountsNoRequests) {
+  json document = Comparison(4, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    const bool b = sample["side"] == "b";
+    sample["metrics"]["engine_misses"] = 3;
+    sample["counters"] = {{"block_reads", 300}};
+    // Side a counts requests. What it reads ahead at rest is no miss.
+    if (!b) sample["counters"].update({{"block_requests", 900}, {"block_hits", 600}});
+    sample["rest"] = {{"seconds", 0.2}, {"block_reads", 100}};
+  }
+  EXPECT_THAT(TopOf(document), HasSubstr("\nside b did 25 % of its engine_misses in the rests"));
+  EXPECT_THAT(TopOf(document), Not(HasSubstr("side a did")));
+}
+
 // Without a warm-up the first slice follows the load. Once, the table had the wait between them.
 TEST(AbAnswersTest, TheWaitForTheLoadsOfOthersIsNoRest) {
   json document = Comparison(3, 1, 0.001);
