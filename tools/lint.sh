@@ -3,7 +3,8 @@
 #
 #   floors      includes go down only, between floors, rooms and engines
 #   sizes       files with their header, functions, folders, columns of comments
-#   names       types are given once, and what is in the unnamed namespaces of a folder
+#   names       types are given once, and what is in the unnamed namespaces of a folder; the functions of a
+#               class lie in the folder of its header
 #   links       what the documents point at is there
 #   format      clang-format
 #   shell       shellcheck, bash's own syntax check, and that a script with `cd` unsets CDPATH

@@ -151,6 +151,17 @@ TEST_F(LintTest, AFunctionOfTheSameNameInTheSameFolderIsFound) {
   ExpectBroken("names", "device/two.cc", begin + "double a" + end, "Sum is given twice");
 }
 
+TEST_F(LintTest, AFunctionOfAClassInAnotherFolderThanItsHeaderIsFound) {
+  const std::string begin = "namespace testbed {\n", end = "}  // namespace testbed\n";
+  const std::string function = begin + "void Log::Impl::Sync() {\n  Gate::Pass();\n}\n" + end;
+  Write("device/log/log.h",
+        begin + "class Log {\n  struct Impl {\n    void Sync();\n  };\n};\n" + end);
+  Write("device/gate.h", begin + "struct Gate {\n  static void Pass();\n};\n" + end);
+  Write("device/log/log.cc", "#include \"device/log/log.h\"\n" + function);
+  ExpectBroken("names", "device/sync.cc", function,
+               "device/sync.cc:2: has functions of Log, whose header lies in device/log");
+}
+
 TEST_F(LintTest, ALinkToNothingIsFound) {
   ExpectBroken("links", "docs/other.md", "[there](nowhere.md)\n", "nowhere.md, which is not there");
 }

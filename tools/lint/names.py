@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds names that are given twice where they may be given once.
+"""Finds names that are given twice where they may be given once, and functions of a class that lie in another room.
 
     tools/lint/names.py TREE [FILE...]     FILE: these only are reported
 
@@ -7,6 +7,8 @@
 - A name in an unnamed namespace of a room (a folder). The files of a room are compiled together
   (cmake/Rooms.cmake), and so are the files of tools/ that include CLI11. In the latter such a name
   must not be that of a type of a named namespace either: the next file may include its header.
+- A function of a class is defined in the folder of the header that has the class, so that a reader
+  who follows a call stays in one room.
 """
 import collections
 import pathlib
@@ -21,6 +23,9 @@ VALUE = re.compile(r"^(?:static\s+)?(?:constexpr|const|constinit|std::\w|\w[\w:<
 
 ALIAS = re.compile(r"^using\s+(\w+)\s*=")
 FUNCTION = re.compile(r"^(?:\[\[\w+\]\]\s+)?(?!using|return|typedef|namespace|template|friend|TEST|INSTANTIATE|TESTBED)(?:[\w:<>,*&]+[\s*&]+)+(\w+)\((?!.*\);$)")
+# A class in a header or a .cc file, and a function of a class at the margin of a .cc file.
+CLASS = re.compile(r"^\s*(?:struct|class)\s+(?:[A-Z_]+\([^)]*\)\s+)?(\w+)\b(?!\s*;)", re.MULTILINE)
+METHOD = re.compile(r"^(?=\S)[^(=\n]*?\b(\w+)::(?:\w+::)*~?\w+\(", re.MULTILINE)
 
 
 def names(path):
@@ -46,6 +51,26 @@ def rooms(root, file):
     yield str(pathlib.Path(file).parent)
     if file.startswith("tools/") and "#include <CLI/CLI.hpp>" in (root / file).read_text(errors="replace"):
         yield "files that include CLI11"
+
+
+def strays(root, files):
+    """Yields (file, line number, class, folders of its headers) of each class with functions in another folder."""
+    texts = {file: (root / file).read_text(errors="replace") for file in files}
+    homes = collections.defaultdict(set)
+    for file in files:
+        if file.endswith(".h"):
+            for name in CLASS.findall(texts[file]):
+                homes[name].add(str(pathlib.Path(file).parent))
+    for file in files:
+        if not file.endswith(".cc"):
+            continue
+        seen = set(CLASS.findall(texts[file]))  # those of the file's own
+        for found in METHOD.finditer(texts[file]):
+            name = found.group(1)
+            if name not in homes or name in seen or str(pathlib.Path(file).parent) in homes[name]:
+                continue
+            seen.add(name)
+            yield file, texts[file].count("\n", 0, found.start()) + 1, name, sorted(homes[name])
 
 
 def main():
@@ -75,6 +100,11 @@ def main():
         if name in types and (not wanted or file in wanted):
             bad = 1
             print(f"{file}:{number}: {name} is the name of a type already, in {types[name]}")
+    code = [file for file in tree.files(root, ["*.h", "*.cc"]) if not file.startswith(("tests/", "bench/", "examples/", "third_party/"))]
+    for file, number, name, folders in strays(root, code):
+        if not wanted or file in wanted:
+            bad = 1
+            print(f"{file}:{number}: has functions of {name}, whose header lies in {', '.join(folders)}; they lie in one folder")
     return bad
 
 

@@ -1,6 +1,6 @@
 // What a run measured, as values: the record of a phase and the record of the run. The run fills
-// them in and decides by them (run_child.cc); run_json.h writes them as the parts "phase" and "run"
-// of a results document (docs/results.md), and nothing else writes these parts. What the
+// them in and decides by them (child/child_run.cc); run_json.h writes them as the parts "phase" and
+// "run" of a results document (docs/results.md), and nothing else writes these parts. What the
 // fields of the document mean stands there.
 #ifndef TESTBED_TOOLS_RUN_RUN_RECORD_H_
 #define TESTBED_TOOLS_RUN_RUN_RECORD_H_

@@ -1,7 +1,8 @@
 // A ChildRun executes a run in its child process (run_child.h): it opens the engine, runs the
 // phases one after the other, and fills in the record. Parts of it have files of their own:
 // cache_share.cc (--cache-pct auto), close_engine.cc (durable commits), find_rate.cc (--find-rate),
-// phase_order.cc (what follows from a phase's place) and tasks.cc (--task).
+// phase_order.cc (what follows from a phase's place), run_rows.cc (what the database holds) and
+// tasks.cc (--task).
 #ifndef TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 #define TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 

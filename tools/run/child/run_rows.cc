@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "device/account/operations.h"
+#include "device/error.h"
+#include "tools/run/child/child_run.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -44,6 +47,30 @@ std::optional<uint64_t> RowsAtEnd(const RunPlan& plan, const Population* populat
     return population->known() ? std::optional(population->there().count()) : std::nullopt;
   }
   return LoaderOfPlan(plan) == "document-load" ? std::optional(dataset.rows()) : std::nullopt;
+}
+
+// Counts the rows of a database whose last run was killed or failed, and so did not record them, or
+// in which a replay has written, or a write of this run got no answer. The engine is opened again
+// afterwards, and the pages are dropped, because pages that the count cached would speed up the
+// phases that are measured next. A server of several addresses keeps what it has cached, and one of
+// them may be lost. `needed`: the next phase needs to know the rows.
+void ChildRun::CountRows(bool needed) {
+  static const OpKind op = DefineOp("count-rows", Ground::kBackground);
+  const char* const why = "it is not known which rows there are, so they are counted";
+  Step("count-rows", PhaseKind::kCount, op, why, [this, needed](PhaseRecord* step) {
+    const bool own_keys = workload_.population->Count(*engine_, stop_);
+    if (!own_keys && needed) {
+      throw Error(Error::kRun,
+                  "the database holds a key that belongs to no row of it; load it anew with "
+                  "--fresh");
+    }
+    step->counted.emplace();
+    if (workload_.population->known()) {
+      step->counted->rows = workload_.population->there().count();
+    }
+    step->counted->stopped = own_keys && !workload_.population->known();
+  });
+  if (engine_->ServerAddresses().empty()) ReopenCold();
 }
 
 }  // namespace testbed

@@ -1,4 +1,5 @@
-#include "tools/run/run_child.h"
+// ExecuteRun (run_child.h), and the methods of ChildRun that open the engine and run the phases.
+#include "tools/run/child/child_run.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,11 +18,11 @@
 #include "tools/live/second_reporter.h"
 #include "tools/output/progress.h"
 #include "tools/rate/rate_text.h"
-#include "tools/run/child/child_run.h"
 #include "tools/run/child/code_of_run.h"
 #include "tools/run/child/draw_seeds.h"
 #include "tools/run/child/run_rows.h"
 #include "tools/run/memory_watch.h"
+#include "tools/run/run_child.h"
 #include "tools/run/run_json.h"
 #include "tools/run/run_slices.h"
 #include "workloads/measure/clock.h"
@@ -295,30 +296,6 @@ void ChildRun::Settle() {
          engine_->Settle();
          ReturnFreeMemory();
        });
-}
-
-// Counts the rows of a database whose last run was killed or failed, and so did not record them, or
-// in which a replay has written, or a write of this run got no answer. The engine is opened again
-// afterwards, and the pages are dropped, because pages that the count cached would speed up the
-// phases that are measured next. A server of several addresses keeps what it has cached, and one of
-// them may be lost. `needed`: the next phase needs to know the rows.
-void ChildRun::CountRows(bool needed) {
-  static const OpKind op = DefineOp("count-rows", Ground::kBackground);
-  const char* const why = "it is not known which rows there are, so they are counted";
-  Step("count-rows", PhaseKind::kCount, op, why, [this, needed](PhaseRecord* step) {
-    const bool own_keys = workload_.population->Count(*engine_, stop_);
-    if (!own_keys && needed) {
-      throw Error(Error::kRun,
-                  "the database holds a key that belongs to no row of it; load it anew with "
-                  "--fresh");
-    }
-    step->counted.emplace();
-    if (workload_.population->known()) {
-      step->counted->rows = workload_.population->there().count();
-    }
-    step->counted->stopped = own_keys && !workload_.population->known();
-  });
-  if (engine_->ServerAddresses().empty()) ReopenCold();
 }
 
 // Measures the workload in the slices that the parent grants. The phase has no end of its own.
