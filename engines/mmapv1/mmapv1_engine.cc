@@ -2,8 +2,8 @@
 
 #include "device/file/directory.h"
 #include "engines/mmapv1/check/check.h"
+#include "engines/mmapv1/files/settings.h"
 #include "engines/mmapv1/session.h"
-#include "engines/mmapv1/settings.h"
 #include "engines/mmapv1/store.h"
 
 namespace testbed {

@@ -99,6 +99,29 @@ TEST_F(LintTest, AnEngineThatKnowsAnotherIsFound) {
                "may not know the engine one");
 }
 
+TEST_F(LintTest, AnIncludeThatGoesUpBetweenTheRoomsOfAnEngineIsFound) {
+  Write("engines/btree/page/page.h", "int page;\n");
+  Write("engines/btree/btree_engine.h", "int btree_engine;\n");
+  Write("engines/btree/pool/pool.h", "#include \"engines/btree/page/page.h\"\n");
+  Write("engines/btree/store.cc", "#include \"engines/btree/pool/pool.h\"\n");
+  const std::string pool = "engines/btree/pool/pool.h", up = "engines/btree/page/up.cc";
+  ExpectBroken("floors", up, "#include \"" + pool + "\"\n", "page is below engines/btree/pool");
+  fs::remove(directory_ / up);
+  ExpectBroken("floors", up, "#include \"engines/btree/btree_engine.h\"\n",
+               "engines/btree/page is below what lies beside the rooms");
+}
+
+// Otherwise the includes of a new room would be those of no rule.
+TEST_F(LintTest, ARoomWhosePlaceIsNotSaidIsFound) {
+  Write("engines/btree/page/page.h", "int page;\n");
+  ExpectBroken("floors", "engines/btree/attic/attic.cc", "#include \"engines/btree/page/page.h\"\n",
+               "does not say where engines/btree/attic stands");
+  fs::remove_all(directory_ / "engines/btree/attic");
+  Write("device/os/os.h", "int os;\n");
+  ExpectBroken("floors", "device/attic/attic.cc", "#include \"device/os/os.h\"\n",
+               "does not say where device/attic stands");
+}
+
 TEST_F(LintTest, AWorkloadThatKnowsAnEngineIsFound) {
   Write("engines/null/null_engine.h", "int null_engine;\n");
   Write("engines/one/one.h", "int one;\n");

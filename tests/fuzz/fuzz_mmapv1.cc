@@ -3,7 +3,7 @@
 
 #include "device/error.h"
 #include "engines/mmapv1/check/check.h"
-#include "engines/mmapv1/settings.h"
+#include "engines/mmapv1/files/settings.h"
 #include "engines/mmapv1/store.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/scratch_files.h"

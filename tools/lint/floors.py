@@ -22,7 +22,7 @@ FLOORS = {
 }
 # Rooms of the ground floor, from the lowest. A room may include those before it.
 DEVICE = ["os", "account", "file", "log", "machine"]
-# Rooms within an engine, likewise; files beside the rooms may include all of them.
+# Rooms within an engine, likewise; files beside the rooms may include all of them, and no room includes such a file.
 ENGINE_ROOMS = {
     "btree": ["page", "pool", "tree", "store", "inspect"],
     "fractal": ["node", "cache", "tree"],
@@ -48,6 +48,9 @@ def wrong(source, target):
     if a[0] == "device":
         if len(b) == 2:
             return None  # device/error.h, the ground of all rooms
+        for room in (parts[1] for parts in (a, b) if len(parts) > 2):
+            if room not in DEVICE:
+                return f"DEVICE of tools/lint/floors.py does not say where device/{room} stands"
         if len(a) == 2 or DEVICE.index(b[1]) > DEVICE.index(a[1]):
             return f"device/{a[1]} is below device/{b[1]}"
     if a[0] == "engines" and len(b) > 2:
@@ -58,7 +61,12 @@ def wrong(source, target):
         if a[1] != b[1]:
             return f"the engine {a[1]} may not know the engine {b[1]}"
         rooms = ENGINE_ROOMS.get(a[1])
-        if rooms and len(a) > 3 and len(b) > 3 and rooms.index(b[2]) > rooms.index(a[2]):
+        for room in (parts[2] for parts in (a, b) if rooms and len(parts) > 3):
+            if room not in rooms:
+                return f"ENGINE_ROOMS of tools/lint/floors.py does not say where engines/{a[1]}/{room} stands"
+        if rooms and len(a) > 3 and len(b) == 3:
+            return f"engines/{a[1]}/{a[2]} is below what lies beside the rooms"
+        if rooms and len(a) > 3 and rooms.index(b[2]) > rooms.index(a[2]):
             return f"engines/{a[1]}/{a[2]} is below engines/{a[1]}/{b[2]}"
     return None
 

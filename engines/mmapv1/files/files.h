@@ -28,7 +28,7 @@
 #include "engines/mmapv1/files/data_file.h"
 #include "engines/mmapv1/files/format.h"
 #include "engines/mmapv1/files/preallocator.h"
-#include "engines/mmapv1/settings.h"
+#include "engines/mmapv1/files/settings.h"
 
 namespace testbed::mmapv1 {
 

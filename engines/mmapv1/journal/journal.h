@@ -40,7 +40,7 @@
 
 #include "device/file/file.h"
 #include "device/os/mutex.h"
-#include "engines/mmapv1/settings.h"
+#include "engines/mmapv1/files/settings.h"
 
 namespace testbed::mmapv1 {
 

@@ -12,7 +12,7 @@
 #include "engines/log/log_engine.h"
 #include "engines/mmapv1/check/check.h"
 #include "engines/mmapv1/files/format.h"
-#include "engines/mmapv1/settings.h"
+#include "engines/mmapv1/files/settings.h"
 #include "engines/mmapv1/store.h"
 
 namespace testbed {

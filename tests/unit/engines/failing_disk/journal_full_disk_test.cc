@@ -9,9 +9,9 @@
 #include <string>
 
 #include "device/error.h"
+#include "engines/mmapv1/files/settings.h"
 #include "engines/mmapv1/journal/journal.h"
 #include "engines/mmapv1/journal/journal_format.h"
-#include "engines/mmapv1/settings.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed::mmapv1 {

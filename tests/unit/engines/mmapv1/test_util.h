@@ -13,7 +13,7 @@
 
 #include "engines/mmapv1/check/check.h"
 #include "engines/mmapv1/files/files.h"
-#include "engines/mmapv1/settings.h"
+#include "engines/mmapv1/files/settings.h"
 #include "engines/mmapv1/store.h"
 #include "engines/mmapv1/tree/table.h"
 

@@ -1,4 +1,4 @@
-#include "engines/mmapv1/settings.h"
+#include "engines/mmapv1/files/settings.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Settings are the EngineOptions of the mmapv1 engine. docs/engines/mmapv1.md says what each means
 // for a user.
-#ifndef TESTBED_ENGINES_MMAPV1_SETTINGS_H_
-#define TESTBED_ENGINES_MMAPV1_SETTINGS_H_
+#ifndef TESTBED_ENGINES_MMAPV1_FILES_SETTINGS_H_
+#define TESTBED_ENGINES_MMAPV1_FILES_SETTINGS_H_
 
 #include <cstdint>
 #include <string>
@@ -53,4 +53,4 @@ Capabilities Mmapv1Capabilities();
 
 }  // namespace testbed::mmapv1
 
-#endif  // TESTBED_ENGINES_MMAPV1_SETTINGS_H_
+#endif  // TESTBED_ENGINES_MMAPV1_FILES_SETTINGS_H_
