@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the rules of the house that a machine can check:
 #
-#   floors      includes go down only, between floors, rooms and engines
+#   floors      includes go down only, between floors, rooms and engines; tests/unit mirrors their folders
 #   sizes       files with their header, functions, folders, columns of comments
 #   names       types are given once, and what is in the unnamed namespaces of a folder; the functions of a
 #               class lie in the folder of its header

@@ -111,6 +111,15 @@ TEST_F(LintTest, AnIncludeThatGoesUpBetweenTheRoomsOfAnEngineIsFound) {
                "engines/btree/page is below what lies beside the rooms");
 }
 
+TEST_F(LintTest, AUnitTestInAnotherFolderThanThatOfItsHeaderIsFound) {
+  Write("engines/sql/batch.h", "int batch;\n");
+  const std::string test = "#include \"engines/sql/batch.h\"\n";
+  Write("tests/unit/engines/sql/batch_test.cc", test);
+  Write("tests/unit/engines/other_test.cc", test);
+  ExpectBroken("floors", "tests/unit/engines/batch_test.cc", test,
+               "batch_test.cc: belongs in tests/unit/engines/sql, which mirrors");
+}
+
 // Otherwise the includes of a new room would be those of no rule.
 TEST_F(LintTest, ARoomWhosePlaceIsNotSaidIsFound) {
   Write("engines/btree/page/page.h", "int page;\n");

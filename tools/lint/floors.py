@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that includes go down only: between floors, between the rooms of device/, between engines; and that workloads and tools include no engine.
+"""Checks that includes go down only: between floors, between the rooms of device/, between engines; that workloads and tools include no engine; and that
+the unit test of a header lies in the folder of tests/unit that mirrors the header's.
 
 Usage: floors.py SOURCE_DIR [FILE...]   (all files of the tree when none is named)
-Prints one line for each include that goes up or sideways; exit code 1 when there is one.
+Prints one line for each include that goes up or sideways, and for each test that lies elsewhere; exit code 1 when there is one.
 docs/architecture.md has the picture.
 """
 import os
@@ -71,6 +72,17 @@ def wrong(source, target):
     return None
 
 
+def mirror(test, targets):
+    """Returns the folder of tests/unit in which `test` belongs, when it has the name of a header that it includes and lies elsewhere; else None."""
+    stem = os.path.basename(test).removesuffix("_test.cc")
+    if not test.startswith("tests/unit/") or stem + "_test.cc" != os.path.basename(test):
+        return None
+    # The public headers of embed/ lie in testbed/, as they do where they are installed.
+    own = [target for target in targets if os.path.basename(target) == stem + ".h" and not target.startswith("tests/")]
+    folders = ["tests/unit/" + os.path.dirname(target).removesuffix("/testbed") for target in own]
+    return None if os.path.dirname(test) in folders else next(iter(folders), None)
+
+
 def main():
     root = sys.argv[1]
     files = sys.argv[2:] or tree.files(root, ["*.h", "*.cc"])
@@ -79,13 +91,17 @@ def main():
         if name.split("/")[0] not in FLOORS or not name.endswith((".h", ".cc")):
             continue
         with open(os.path.join(root, name), encoding="utf-8") as file:
-            for target in tree.INCLUDE.findall(file.read()):
-                reason = wrong(name, target)
-                if reason is None and not os.path.exists(os.path.join(root, target)):
-                    reason = "there is no such file"
-                if reason is not None:
-                    print(f"{name}: includes {target}, but {reason}")
-                    bad += 1
+            targets = tree.INCLUDE.findall(file.read())
+        for target in targets:
+            reason = wrong(name, target)
+            if reason is None and not os.path.exists(os.path.join(root, target)):
+                reason = "there is no such file"
+            if reason is not None:
+                print(f"{name}: includes {target}, but {reason}")
+                bad += 1
+        if folder := mirror(name, targets):
+            print(f"{name}: belongs in {folder}, which mirrors the folder of its header")
+            bad += 1
     return 1 if bad else 0
 
 
