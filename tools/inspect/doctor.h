@@ -1,6 +1,6 @@
 // The checks of `testbed doctor`: which measurements this machine allows, and how to allow more.
 //
-//   for (const Check& check : Doctor(directory)) ...
+//   for (const Check& check : Doctor(directory)) Print(check.name, check.found);
 //
 // The checks change nothing: the objects that they create as trials (an unnamed file under the
 // path, a memory cgroup, the kernel account) are gone when they return. They take about half a

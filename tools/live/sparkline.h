@@ -1,6 +1,6 @@
 // A row of block characters, one for each value, as high as the value: a curve in one line of text.
 //
-//   Sparkline({0, 5, 10}, 0, 10)      // "▁▅█"
+//   const std::string line = Sparkline({0, 5, 10}, 0, 10);  // "▁▅█"
 #ifndef TESTBED_TOOLS_LIVE_SPARKLINE_H_
 #define TESTBED_TOOLS_LIVE_SPARKLINE_H_
 
