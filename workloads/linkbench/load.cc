@@ -38,7 +38,7 @@ struct LoadState {
     uint64_t begin = UINT64_MAX, end = 0;  // ticks
   };
   mutable Mutex mutex;
-  Sums sums;
+  Sums sums GUARDED_BY(mutex);
 };
 
 // Takes tasks in turn: batches of nodes, then chunks of links.
