@@ -24,7 +24,7 @@
 #                  not installed, its files are fetched (apt-get download)
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
 #   mutants        changes of single lines, each of which a test must notice (tests/mutants/mutants.py): those that
-#                  tests/mutants/results.json knows, or TESTBED_MUTANTS (default 4) drawn in each file
+#                  tests/mutants/results.json knows, or TESTBED_MUTANTS (default 3) drawn in each file
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
 #   experiments    every shipped experiment at --scale small, or those that TESTBED_NIGHTLY_EXPERIMENTS names; one that
 #                  this machine cannot plan is left out by name. Then the page of them all in a browser (chromium)
@@ -281,7 +281,7 @@ part_mutants() {
   (git clone --quiet "$source_dir" "$tree" && cd -- "$tree" &&
     cmake --preset release -DTESTBED_TESTS=ON -DTESTBED_BY_ROOM=OFF \
       -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh" --where)") || return
-  local ask=(--each "${TESTBED_MUTANTS:-4}") known=$source_dir/tests/mutants/results.json
+  local ask=(--each "${TESTBED_MUTANTS:-3}") known=$source_dir/tests/mutants/results.json
   if [[ -f $known ]]; then
     cp -- "$known" "$out/mutants.json"
     ask=(--again)

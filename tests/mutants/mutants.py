@@ -3,8 +3,8 @@
 
 rooms.toml names the files and their tests. In each file --each lines are drawn, and in each of them one change: another comparison, a
 condition that is always true, a call that is left out (the rules of universalmutator, Groce et al., ICSE 2018). A change that does not
-compile, or that compiles to the same code, is replaced by another one. The tests run until the first one fails. The answers are kept in
---results. A change has a "why" there when somebody has explained why no test needs to notice it. A change that has an answer is not tried
+compile, or that compiles to the same code, is replaced by another one. The tests run until the first one fails; without a change none may
+fail. The answers are kept in --results. A change has a "why" there when somebody has explained why no test needs to notice it. A change that has an answer is not tried
 again.
 
     tests/mutants/mutants.py --tree ../mutated --results tests/mutants/results.json --each 10
@@ -107,6 +107,11 @@ class Tree:
             return None
         return hashlib.sha256((self.build / target).read_bytes()).hexdigest()
 
+    def has_tests(self, program, tests):
+        """Returns whether a program has tests that the filter names."""
+        words = [str(self.build / "tests" / program), "--gtest_list_tests", f"--gtest_filter={tests}-EveryWay/*"]
+        return any(line.startswith("  ") for line in self.run(words).stdout.split("\n"))
+
     def first_failure(self, program, tests):
         """Returns the name of the first test that fails, or None."""
         done = self.run(["ninja", "-C", str(self.build), "-j", str(self.jobs), program])
@@ -136,15 +141,29 @@ def write_results(path, results):
     partial.replace(path)
 
 
+def stages_of(room):
+    """Returns the stages of a room's tests: pairs of a program and a filter of googletest."""
+    return [["testbed_unit_tests", ":".join(pattern for folder in room["unit"] for pattern in suites_of(folder))], *room["then"]]
+
+
+def check_unchanged(tree, room):
+    """Ends the program when a test of the room fails without a change, as it would notice every change, or when a filter names no test."""
+    for program, tests in stages_of(room):
+        if failed := tree.first_failure(program, tests):
+            sys.exit(f"mutants: room {room['name']}: {failed} fails in the unchanged --tree, so it would notice every change")
+    for program, tests in room["then"]:
+        for pattern in tests.split(":"):
+            if not tree.has_tests(program, pattern):
+                sys.exit(f"mutants: room {room['name']}: {program} has no test {pattern}")
+
+
 def ask(tree, room, file, number, lines, changed, target, original):
     """Tries one change and returns the answer; None when the changed file does not compile, or compiles to the same code."""
     path = tree.path / file
     path.write_text("".join(lines[:number - 1] + [changed] + lines[number:]), encoding="utf-8")
     if tree.compile(target) in (None, original):
         return None
-    unit = ":".join(pattern for folder in room["unit"] for pattern in suites_of(folder))
-    stages = [["testbed_unit_tests", unit], *room["then"]]
-    by = next(filter(None, (tree.first_failure(program, tests) for program, tests in stages)), None)
+    by = next(filter(None, (tree.first_failure(program, tests) for program, tests in stages_of(room))), None)
     return {"file": file, "line": number, "before": lines[number - 1].strip(), "after": changed.strip(), "noticed by": by}
 
 
@@ -238,9 +257,11 @@ def main():
         parser.error("--tree names the checkout that is changed")
     tree = Tree(options.tree, options.jobs)
     for room in rooms:
-        for file in room["files"]:
-            if not options.files or file in options.files:
-                change_file(options, tree, room, file, results)
+        files = [file for file in room["files"] if not options.files or file in options.files]
+        if files:
+            check_unchanged(tree, room)
+        for file in files:
+            change_file(options, tree, room, file, results)
     sys.exit(any(one["noticed by"] is None and "why" not in one for one in results))
 
 

@@ -1,6 +1,7 @@
 // Tests that what lists parts of the tree lists all of them: the jobs of the nightly run, the
-// picture of docs/architecture.md, the index of the documents, and the table of experiments; and
-// that the jobs can ask git about their tree.
+// picture of docs/architecture.md, the index of the documents, and the table of experiments; that
+// the files whose changes the tests must notice are there; and that the jobs can ask git about
+// their tree.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -109,7 +110,7 @@ TEST(WorkflowsTest, GitTrustsEachCheckout) {
   }
 }
 
-// No job had a browser, so that each skipped the tests of the page, and was green.
+// Once, no job had a browser, so that each skipped the tests of the page, and was green.
 TEST(WorkflowsTest, TestsOfThePageAndOfOtherProgramsAreNotSkipped) {
   const std::string change = TextOf(".github/workflows/ci.yml");
   const std::string nightly = TextOf(".github/workflows/nightly.yml");
@@ -119,6 +120,18 @@ TEST(WorkflowsTest, TestsOfThePageAndOfOtherProgramsAreNotSkipped) {
   }
   for (const char* package : {"prometheus", "libbenchmark-tools", "python3-scipy"}) {
     EXPECT_GT(Count(nightly, package), 0) << package;
+  }
+}
+
+// Changes of a file that was renamed would be tried no more.
+TEST(RoomsOfMutantsTest, FilesAndTheFoldersOfTheirTestsAreThere) {
+  const std::string rooms = TextOf("tests/mutants/rooms.toml");
+  const fs::path source = SourceDir();
+  const Words files = Matched(rooms, "files = \\[([^\\]]*)\\]", "/_.");
+  EXPECT_GT(files.size(), 20u);
+  for (const std::string& file : files) EXPECT_TRUE(fs::is_regular_file(source / file)) << file;
+  for (const std::string& folder : Matched(rooms, "unit = \\[([^\\]]*)\\]", "/_")) {
+    EXPECT_TRUE(fs::is_directory(source / "tests/unit" / folder)) << folder;
   }
 }
 
