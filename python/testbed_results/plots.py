@@ -290,6 +290,20 @@ def plot_written(paths, axes=None):
     return axes
 
 
+def _block_bytes(document, account):
+    """The mean bytes of a block that the engine's cache was asked for: by the engine's own count, or by what the operations read for each
+    block that it missed, as in the report's page (blockBytes of tools/html/page/ledger.js), or else the size of pages. None when no one is known."""
+    engine = account.get("engine") or {}
+    if engine.get("block_reads") and engine.get("block_read_bytes"):
+        return engine["block_read_bytes"] / engine["block_reads"]
+    missed = engine["block_requests"] - engine["block_hits"] if "block_hits" in engine else 0
+    foreground = [cause for cause in account.get("causes") or () if cause.get("ground") == "foreground"]
+    read = sum((_at(cause.get("file") or cause.get("kernel") or {}, ["read_bytes"]) or 0 for cause in foreground), 0)
+    if missed > 0 and read > 0:
+        return read / missed
+    return _at(document, ["options", "page_size"])
+
+
 def _ledger(document, phase, way):
     """The steps of a phase from what was asked down to the device: a list of (step, bytes by the work that caused them). A
     step that was not counted is left out."""
@@ -298,9 +312,7 @@ def _ledger(document, phase, way):
     if way == "write" and phase.get("user_bytes_written"):
         steps.append(("keys and values", {"clients": phase["user_bytes_written"]}))
     if way == "read" and engine.get("block_requests"):
-        block = engine["block_read_bytes"] / engine["block_reads"] if engine.get("block_reads") and engine.get("block_read_bytes") else None
-        block = block or _at(document, ["options", "page_size"])
-        if block:
+        if block := _block_bytes(document, account):
             steps.append(("engine asks its cache", {"clients": engine["block_requests"] * block}))
     for level, step in (("file", "file calls"), ("kernel", "kernel requests")):
         moved = {}

@@ -220,6 +220,11 @@ class PlainTest(unittest.TestCase):
                           ("kernel requests", {"point-read": 4096}), ("device", {"device": 4096})])
         self.assertEqual(tr.plots._ledger(document, phase, "write"),
                          [("keys and values", {"clients": 100}), ("kernel requests", {"kernel threads": 50}), ("device", {"device": 50})])
+        # An engine that does not count the bytes of its blocks missed two, for which the operations read 4,096 bytes each.
+        account["engine"] = {"block_requests": 10, "block_hits": 8, "block_reads": 2}
+        causes[0]["ground"] = "foreground"
+        causes.append({"name": "compaction", "ground": "background", "file": {"read_bytes": 1 << 20}})
+        self.assertEqual(tr.plots._ledger(document, phase, "read")[0], ("engine asks its cache", {"clients": 40960}))
         account["engine"] = {"block_requests": 10}
         self.assertEqual(tr.plots._ledger(document, phase, "read")[0], ("engine asks its cache", {"clients": 81920}), "all hits: pages")
         self.assertEqual(tr.plots._ledger({"options": {}}, {}, "read"), [])
