@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
-#include "tools/report/figures.h"
-#include "tools/run/run_json.h"
-
 namespace testbed {
 
 double PhaseRecord::DeviceReadsPerOperation() const {
   if (!account.device) return 0;
-  return OwnDeviceIo(AccountJson(account)).reads /
-         static_cast<double>(std::max<uint64_t>(1, operations()));
+  // A number of requests may be below 0 (BlockCounts).
+  const auto others = static_cast<int64_t>(account.ledger.OtherPrograms().reads);
+  const double own = static_cast<double>(account.device->reads) - static_cast<double>(others);
+  return std::max(0.0, own) / static_cast<double>(std::max<uint64_t>(1, charged_operations()));
 }
 
 double PhaseRecord::DeviceReadSecondsPerOperation() const {

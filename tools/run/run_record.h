@@ -81,9 +81,14 @@ struct PhaseRecord {
   std::optional<double> cache_pct;
 
   uint64_t operations() const { return work ? work->result.operations() : 0; }
+  // Returns the operations that caused what the phase did, with those that got no answer
+  // (ChargedOperations, tools/report/figures.h).
+  uint64_t charged_operations() const {
+    return work ? work->result.operations() + work->result.unanswered() : 0;
+  }
   // Returns the reads at the device, without those of other programs (OwnDeviceIo,
-  // tools/report/figures.h), divided by the operations, or by 1 when there is none; 0 when the
-  // device was not read.
+  // tools/report/figures.h), divided by charged_operations(), or by 1 when there is none; 0 when
+  // the device was not read.
   double DeviceReadsPerOperation() const;
   // Returns the time that the device took for these reads, in seconds: the mean time of all its
   // reads for each of them, since the device's statistics tell the time of all together.

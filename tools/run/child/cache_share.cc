@@ -88,7 +88,7 @@ CacheTrial ChildRun::TryShare(const std::string& name, double cache_pct, Workloa
 
 // Returns the figures of the phase that tried the share.
 CacheTrial ChildRun::TrialOf(double cache_pct, const PhaseRecord& trial) const {
-  const auto count = static_cast<double>(std::max<uint64_t>(1, trial.operations()));
+  const auto count = static_cast<double>(std::max<uint64_t>(1, trial.charged_operations()));
   const PhaseAccount& account = trial.account;
   const auto misses = static_cast<double>(account.engine.block_reads.value_or(0));
   const auto miss_bytes = static_cast<double>(account.engine.block_read_bytes.value_or(0));
