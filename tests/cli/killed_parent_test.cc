@@ -107,8 +107,10 @@ TEST_F(KilledParentTest, UnderNohup) {
 
 TEST_F(KilledParentTest, KilledByTimeout) {
   // With --foreground, timeout kills only its child, and not the whole process group.
-  const pid_t process = Start(kLongRun, "timeout --foreground -s KILL 6");
-  ASSERT_TRUE(Becomes([&] { return Processes().size() >= 3; }));
+  const pid_t process = Start(kLongRun, "timeout --foreground -s KILL 600");
+  ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Loaded() && Processes().size() >= 3; }));
+  LetItWork();
+  ::kill(process, SIGALRM);  // which timeout gets when its time is over
   EXPECT_TRUE(Becomes([&] { return Processes().empty(); }, 20));
   ::waitpid(process, nullptr, 0);
 }

@@ -181,7 +181,7 @@ TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
             before.begin()->second);
 }
 
-// The test kills the process of the run in the second of two phases of 4 s.
+// The test kills the process of the run in the second of its phases, which are of 1 s and of 8 s.
 // The kill comes seconds after the end of the first phase, and seconds before that of the second.
 TEST_F(ExperimentRunTest, TheFinishedPhasesOfAKilledRunAreKept) {
   std::string text = kTwoCells;
