@@ -283,10 +283,7 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
     loaded_ = cell.load_key;
     return true;
   }
-  run.workloads = PhasesOf(run.workloads).load;
-  run.workload.extra = OptionsOfWorkloads(run.workload.extra, run.workloads);
-  run.threads.resize(1);
-  run.repeat_runs = 1;
+  KeepLoadAlone(&run);
   run.fresh = true;
   json document;
   if (!Run(cell, run, CommandOf(cell.load_options, run, "--fresh"), "loading for " + cell.name,

@@ -346,6 +346,13 @@ void LeaveOutLoad(RunOptions* run) {
   run->workload.extra = OptionsOfWorkloads(run->workload.extra, run->workloads);
 }
 
+void KeepLoadAlone(RunOptions* run) {
+  run->workloads = PhasesOf(run->workloads).load;
+  run->workload.extra = OptionsOfWorkloads(run->workload.extra, run->workloads);
+  run->threads.resize(1);
+  run->repeat_runs = 1;
+}
+
 std::vector<std::string> OptionWords(const OptionMap& options) {
   std::vector<std::string> words;
   for (const auto& [name, value] : options) {

@@ -105,6 +105,9 @@ CellPhases PhasesOf(const std::vector<std::string>& workloads);
 // Leaves out of the run of a cell the load that it shares, with the load's settings.
 void LeaveOutLoad(RunOptions* run);
 
+// Makes the run, which has the options of a load that cells share, the one that loads for them.
+void KeepLoadAlone(RunOptions* run);
+
 // Returns the settings of --workload-option that one of these workloads knows.
 std::map<std::string, std::string> OptionsOfWorkloads(
     const std::map<std::string, std::string>& options, const std::vector<std::string>& workloads);

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "device/error.h"
 #include "device/file/file.h"
@@ -139,11 +140,16 @@ bool KeepsRehearsals(const RunOptions& run) {
   }
 }
 
+// What the rehearsals before a run take.
+struct Rehearsals {
+  PhaseSums each;
+  std::string identity;  // equal for runs that share rehearsals; empty: none are to be made
+};
+
 // What a cell takes in each of its rounds, which differ in the seed alone.
 struct CellParts {
   PhaseSums phases;
-  PhaseSums rehearsal;       // what one rehearsal takes
-  std::string rehearsed_as;  // equal for cells that share rehearsals; empty: none are to be made
+  Rehearsals own, of_load;  // of_load: those of the load that the cell shares
   bool loads = false;
   bool faults = false;  // the answer of FaultsInLoad
   bool takes_its_bytes = false;
@@ -160,24 +166,33 @@ class CellForecaster {
 
  private:
   const CellParts& PartsOf(const Cell& cell);
-  void SetRehearsal(const Cell& cell, RunOptions run, CellParts* parts) const;
+  Rehearsals RehearsalsOf(RunOptions run, uint64_t data_bytes) const;
+  void AddRehearsals(const Rehearsals& rehearsals, double edge, Forecast* one);
 
   const std::function<bool(const Cell&)>& finished_;
   const std::string& rehearsals_dir_;
   std::map<std::string, CellParts> parts_;  // by name of the cell
   std::set<std::string> loaded_;            // keys of the loads that cells share
-  std::set<std::string> rehearsed_;         // CellParts::rehearsed_as of those that have rehearsed
+  std::set<std::string> rehearsed_;         // Rehearsals::identity of those that are counted
 };
 
-// Sets what the cell rehearses. Its run is the one that ExperimentRun makes of it.
-void CellForecaster::SetRehearsal(const Cell& cell, RunOptions run, CellParts* parts) const {
-  if (!run.cache_most || !FindEngine(run.engine_name).capabilities.cache) return;
-  if (!cell.load_key.empty()) LeaveOutLoad(&run);
+// Returns the rehearsals of a run, which is one that ExperimentRun makes.
+Rehearsals CellForecaster::RehearsalsOf(RunOptions run, uint64_t data_bytes) const {
+  if (!run.cache_most || !FindEngine(run.engine_name).capabilities.cache) return {};
   run.repeat = 1;
   run.rehearsals_dir = rehearsals_dir_;
-  if (KeepsRehearsals(run)) return;
-  parts->rehearsal = PhaseSumsOf(RehearsalOptions(run), cell.data_bytes);
-  parts->rehearsed_as = JsonText(RehearsalIdentity(run));
+  if (KeepsRehearsals(run)) return {};
+  return {PhaseSumsOf(RehearsalOptions(run), data_bytes), JsonText(RehearsalIdentity(run))};
+}
+
+// Adds the rehearsals unless they are counted already. `edge` are the seconds in which one of them
+// begins and ends.
+void CellForecaster::AddRehearsals(const Rehearsals& rehearsals, double edge, Forecast* one) {
+  if (rehearsals.identity.empty() || !rehearsed_.insert(rehearsals.identity).second) return;
+  const PhaseSums& each = rehearsals.each;
+  one->rehearsals += kUsualRehearsals;
+  one->rehearse_seconds += kUsualRehearsals * (each.measure_seconds + each.load_seconds + edge);
+  one->open_ended = one->open_ended || each.open_ended;
 }
 
 const CellParts& CellForecaster::PartsOf(const Cell& cell) {
@@ -186,11 +201,17 @@ const CellParts& CellForecaster::PartsOf(const Cell& cell) {
   if (!is_new) return parts;
   const RunOptions run = OptionsOfRun(cell.options);
   const bool shares = !cell.load_key.empty();
+  RunOptions load = shares ? OptionsOfRun(cell.load_options) : run, own = run;
   parts.phases = PhaseSumsOf(run, cell.data_bytes);
   parts.loads = !PhasesOf(run.workloads).load.empty();
-  parts.faults = FaultsInLoad(shares ? OptionsOfRun(cell.load_options) : run, cell.data_bytes);
+  parts.faults = FaultsInLoad(load, cell.data_bytes);
   parts.takes_its_bytes = TakesItsBytes(run);
-  SetRehearsal(cell, run, &parts);
+  if (shares) {
+    KeepLoadAlone(&load);
+    parts.of_load = RehearsalsOf(std::move(load), cell.data_bytes);
+    LeaveOutLoad(&own);
+  }
+  parts.own = RehearsalsOf(std::move(own), cell.data_bytes);
   return parts;
 }
 
@@ -209,18 +230,16 @@ Forecast CellForecaster::Next(const Cell& cell) {
   one.edge_seconds = edge;
   one.assumes_rate = parts.phases.assumes_rate;
   one.open_ended = parts.phases.open_ended;
-  if (!parts.rehearsed_as.empty() && rehearsed_.insert(parts.rehearsed_as).second) {
-    const PhaseSums& each = parts.rehearsal;
-    one.rehearsals = kUsualRehearsals;
-    one.rehearse_seconds = kUsualRehearsals * (each.measure_seconds + each.load_seconds + edge);
-    one.open_ended = one.open_ended || each.open_ended;
-  }
+  AddRehearsals(parts.own, edge, &one);
   if (cell.load_key.empty() ? parts.loads : loaded_.insert(cell.load_key).second) {
     one.loads = 1;
     one.load_bytes = parts.phases.load_bytes;
     one.load_seconds = parts.phases.load_seconds;
     one.faulting_loads = parts.faults ? 1 : 0;
-    if (!cell.load_key.empty()) one.edge_seconds += kEdgeSeconds;  // the load is a run of its own
+    if (!cell.load_key.empty()) {  // the load is a run of its own
+      one.edge_seconds += kEdgeSeconds;
+      AddRehearsals(parts.of_load, kEdgeSeconds, &one);
+    }
   }
   one.disk_bytes = cell.scratch_bytes;
   const uint64_t databases = cell.copies_load ? 2 : 1;

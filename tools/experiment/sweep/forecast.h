@@ -27,8 +27,9 @@ struct Forecast {
   bool open_ended = false;  // a phase has no set length, so the plan takes longer than forecast
   uint64_t load_bytes = 0;  // keys and values of all loads
   double load_seconds = 0;  // time of all loads
-  // About how many rehearsals find the share of --cache-pct most before the cells run, and the
-  // seconds that these take with their own loads. Cells with equal needs of memory share them.
+  // About how many rehearsals find the share of --cache-pct most before the runs of the cells and of
+  // shared loads, and the seconds that these take with their own loads. Runs with equal needs of
+  // memory share them.
   size_t rehearsals = 0;
   double rehearse_seconds = 0;
   double edge_seconds = 0;    // time in which runs begin and end, and loads are copied
@@ -46,7 +47,8 @@ Forecast ForecastOf(const std::vector<Cell>& cells,
                     const std::string& rehearsals_dir = "");
 
 // Returns what each of the cells, which are in the order in which they run, adds to the forecast of
-// all: a load or rehearsals that cells share count with the first of them.
+// all: a load or rehearsals that cells share count with the first of them, and the rehearsals of a
+// load with the load.
 std::vector<Forecast> ForecastOfEach(const std::vector<Cell>& cells,
                                      const std::function<bool(const Cell&)>& finished,
                                      const std::string& rehearsals_dir = "");

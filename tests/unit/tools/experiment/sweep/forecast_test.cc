@@ -94,7 +94,8 @@ TEST(ForecastTest, OnlyDatabasesThatTakeTheirBytesNeedRoom) {
 TEST(ForecastTest, RehearsalsCountOnceForTheCellsThatShareThem) {
   const std::string text = SmallWith("workload = \"insert,point-read\"\ncache-pct = \"most\"");
   const Forecast once = ForecastOf(SmallCells(text, 1), None);
-  EXPECT_EQ(once.rehearsals, 2 * 3u);
+  // The loads of both page sizes rehearse, too, since [load] has no share of its own.
+  EXPECT_EQ(once.rehearsals, 2 * (3u + 2u));
   // Where the run measures for 20 s, a rehearsal does for 5 s, after a warm-up of 5 s.
   EXPECT_NEAR(once.rehearse_seconds, 6 * (5 + 5), 6);
   EXPECT_FALSE(once.open_ended);
@@ -103,7 +104,7 @@ TEST(ForecastTest, RehearsalsCountOnceForTheCellsThatShareThem) {
   EXPECT_EQ(thrice.cells, 9u);
   EXPECT_EQ(thrice.rehearsals, once.rehearsals);
   EXPECT_DOUBLE_EQ(thrice.measure_seconds, 3 * once.measure_seconds);
-  EXPECT_NE(ForecastText(thrice, "x").find(" in about 6 rehearsals, "), std::string::npos)
+  EXPECT_NE(ForecastText(thrice, "x").find(" in about 10 rehearsals, "), std::string::npos)
       << ForecastText(thrice, "x");
   const std::vector<Forecast> each = ForecastOfEach(cells, None);
   EXPECT_EQ(each.size(), cells.size());
@@ -117,7 +118,26 @@ TEST(ForecastTest, RehearsalsCountOnceForTheCellsThatShareThem) {
   LeaveOutLoad(&run);
   run.rehearsals_dir = directory;
   KeepRehearsals(run, RehearsalsJson({{50, 1, 2, 3}}, 50));
-  EXPECT_EQ(ForecastOf(cells, None, directory).rehearsals, 2 * 2u);
+  EXPECT_EQ(ForecastOf(cells, None, directory).rehearsals, 2 * (2u + 2u));
+  RunOptions load = CellRunOptions(cells[0].load_options);
+  KeepLoadAlone(&load);
+  load.rehearsals_dir = directory;
+  KeepRehearsals(load, RehearsalsJson({{50, 1, 2, 3}}, 50));
+  EXPECT_EQ(ForecastOf(cells, None, directory).rehearsals, 2 * (2u + 1u));
+}
+
+// A sweep has no [load], so that each shared load is made about three times.
+TEST(ForecastTest, ALoadThatRehearsesIsLoadedForEachRehearsal) {
+  std::string text = SmallWith("workload = \"insert,point-read\"\ncache-pct = \"most\"");
+  text.replace(text.find("rows = 1000\n"), 12, "rows = 1000000\n");
+  const Forecast most = ForecastOf(SmallCells(text), None);
+  EXPECT_EQ(most.loads, 2u);
+  EXPECT_GT(most.load_seconds, 10);
+  EXPECT_NEAR(most.rehearse_seconds, 6 * (5 + 5) + 2 * most.load_seconds, 6);
+  text.replace(text.find("[load]\n"), 7, "[load]\ncache-pct = 50\n");
+  const Forecast fixed = ForecastOf(SmallCells(text), None);
+  EXPECT_EQ(fixed.rehearsals, 2 * 3u);
+  EXPECT_NEAR(fixed.rehearse_seconds, 6 * (5 + 5), 6);
 }
 
 TEST(ForecastTest, ARehearsalOfACellThatLoadsLoadsToo) {
