@@ -51,6 +51,13 @@ struct PhaseSums {
   bool open_ended = false, assumes_rate = false;
 };
 
+// Returns how many runs the document of a cell has. A cell that loads its own database does so for
+// each of them.
+size_t RunsOf(const RunOptions& run) {
+  return run.threads.size() * static_cast<size_t>(run.repeat) *
+         static_cast<size_t>(run.repeat_runs);
+}
+
 // Returns the seconds in which the workload adds its rows.
 double WriteSeconds(const Workload& workload) {
   return static_cast<double>(workload.AddedBytes()) * (1 + workload.kept_indexes()) /
@@ -82,10 +89,11 @@ double MeasureSeconds(const RunOptions& run, size_t n, const Workload& workload,
   return (run.warmup.value_or(0) + std::min(by_time, by_count)) * trials;
 }
 
-// Adds up the workloads of a run. `data_bytes` is what its loads write when they do not know it.
+// Adds up the workloads of a run: its loads once, and the others for each run of the document.
+// `data_bytes` is what its loads write when they do not know it.
 PhaseSums PhaseSumsOf(const RunOptions& run, uint64_t data_bytes) {
   const auto dataset = std::make_shared<const Dataset>(run.data);
-  const double times = static_cast<double>(run.threads.size()) * run.repeat * run.repeat_runs;
+  const auto times = static_cast<double>(RunsOf(run));
   PhaseSums sums;
   bool loads = false;
   size_t measured = 0;
@@ -150,6 +158,7 @@ struct Rehearsals {
 struct CellParts {
   PhaseSums phases;
   Rehearsals own, of_load;  // of_load: those of the load that the cell shares
+  size_t runs = 1;          // as RunsOf
   bool loads = false;
   bool faults = false;  // the answer of FaultsInLoad
   bool takes_its_bytes = false;
@@ -203,6 +212,7 @@ const CellParts& CellForecaster::PartsOf(const Cell& cell) {
   const bool shares = !cell.load_key.empty();
   RunOptions load = shares ? OptionsOfRun(cell.load_options) : run, own = run;
   parts.phases = PhaseSumsOf(run, cell.data_bytes);
+  parts.runs = RunsOf(run);
   parts.loads = !PhasesOf(run.workloads).load.empty();
   parts.faults = FaultsInLoad(load, cell.data_bytes);
   parts.takes_its_bytes = TakesItsBytes(run);
@@ -227,15 +237,15 @@ Forecast CellForecaster::Next(const Cell& cell) {
   const double edge = kEdgeSeconds + copy / kCopyBytesPerSecond;
   one.cells = 1;
   one.measure_seconds = parts.phases.measure_seconds;
-  one.edge_seconds = edge;
+  one.edge_seconds = static_cast<double>(parts.runs) * edge;
   one.assumes_rate = parts.phases.assumes_rate;
   one.open_ended = parts.phases.open_ended;
   AddRehearsals(parts.own, edge, &one);
   if (cell.load_key.empty() ? parts.loads : loaded_.insert(cell.load_key).second) {
-    one.loads = 1;
-    one.load_bytes = parts.phases.load_bytes;
-    one.load_seconds = parts.phases.load_seconds;
-    one.faulting_loads = parts.faults ? 1 : 0;
+    one.loads = cell.load_key.empty() ? parts.runs : 1;
+    one.load_bytes = one.loads * parts.phases.load_bytes;
+    one.load_seconds = static_cast<double>(one.loads) * parts.phases.load_seconds;
+    one.faulting_loads = parts.faults ? one.loads : 0;
     if (!cell.load_key.empty()) {  // the load is a run of its own
       one.edge_seconds += kEdgeSeconds;
       AddRehearsals(parts.of_load, kEdgeSeconds, &one);

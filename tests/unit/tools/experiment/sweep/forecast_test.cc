@@ -64,6 +64,22 @@ TEST(ForecastTest, RowsWithIndexesTakeLonger) {
   EXPECT_FALSE(steps.open_ended);
 }
 
+// One load was forecast, however many runs a cell that writes had.
+TEST(ForecastTest, ACellThatLoadsItsOwnDatabaseLoadsForEachOfItsRuns) {
+  const std::string writes = SmallWith("workload = \"insert,mixed\"\nmix = \"update=1\"");
+  const OptionMap three = {{"repeat-runs", "3"}};
+  const Forecast once = ForecastOfSmall(writes), thrice = ForecastOfSmall(writes, three);
+  EXPECT_EQ(once.loads, 3u);
+  EXPECT_EQ(thrice.loads, 9u);
+  EXPECT_EQ(thrice.load_bytes, 3 * once.load_bytes);
+  EXPECT_DOUBLE_EQ(thrice.load_seconds, 3 * once.load_seconds);
+  EXPECT_DOUBLE_EQ(thrice.measure_seconds, 3 * once.measure_seconds);
+  EXPECT_DOUBLE_EQ(thrice.edge_seconds, 3 * once.edge_seconds);
+  const Forecast shared = ForecastOfSmall(kSmall, three);
+  EXPECT_EQ(shared.loads, 2u) << "runs that only read have one load";
+  EXPECT_DOUBLE_EQ(shared.load_seconds, ForecastOfSmall(kSmall).load_seconds);
+}
+
 TEST(ForecastTest, OperationsHaveTheirRateOrOneThatIsSaid) {
   const Forecast assumed = ForecastOfSmall(kSmall, {{"operations", "10000"}});
   EXPECT_DOUBLE_EQ(assumed.measure_seconds, 3 * 2);
