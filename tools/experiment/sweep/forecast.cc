@@ -64,23 +64,38 @@ double WriteSeconds(const Workload& workload) {
          kLoadBytesPerSecond;
 }
 
+// Returns the seconds of a load, which keeps to --rate as other phases do; 0 sets none.
+double LoadSeconds(const Workload& workload, double rate) {
+  const double paced = rate > 0 ? static_cast<double>(workload.operations()) / rate : 0;
+  return std::max(WriteSeconds(workload), paced);
+}
+
+// Returns the seconds of a phase that ends by itself, which --seconds does not end. `most` is the
+// number of operations after which --operations ends it, and `rate` that of --rate; 0 sets none.
+double SecondsToItsEnd(const Workload& workload, uint64_t most, double rate, PhaseSums* sums) {
+  const auto all = static_cast<double>(workload.operations()), set = static_cast<double>(most);
+  const double share = most != 0 ? std::min(1.0, set / all) : 1;
+  if (workload.planned_seconds() > 0) return share * workload.planned_seconds();
+  const double written = share * WriteSeconds(workload);
+  const bool known = written > 0 || most != 0;
+  sums->open_ended = sums->open_ended || !known;
+  // `all` is a lower bound where it is not known how much the phase writes.
+  if (rate > 0) return std::max(written, (written > 0 || most == 0 ? share * all : set) / rate);
+  if (written > 0 || !known) return written;
+  sums->assumes_rate = true;
+  return set / kOperationsPerSecond;
+}
+
 // Returns the seconds of the n-th workload that does not load, with its warm-up.
 double MeasureSeconds(const RunOptions& run, size_t n, const Workload& workload, PhaseSums* sums) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double own = run.OwnSeconds(n);
   const double rate = run.OwnRate(n) > 0 ? run.OwnRate(n) : run.rate;
-  const bool counted = run.operations != 0 && own <= 0;
-  sums->assumes_rate = sums->assumes_rate || (counted && rate <= 0);
+  const uint64_t most = own > 0 ? 0 : run.operations;
+  if (workload.operations() != 0) return SecondsToItsEnd(workload, most, rate, sums);
+  sums->assumes_rate = sums->assumes_rate || (most != 0 && rate <= 0);
   const double by_count =
-      counted ? static_cast<double>(run.operations) / (rate > 0 ? rate : kOperationsPerSecond)
-              : kNever;
-  if (workload.operations() != 0) {  // it ends by itself, and --seconds does not end it
-    double planned = workload.planned_seconds();
-    if (planned <= 0) planned = WriteSeconds(workload);
-    if (planned > 0) return std::min(planned, by_count);
-    sums->open_ended = sums->open_ended || !counted;
-    return counted ? by_count : 0;
-  }
+      most != 0 ? static_cast<double>(most) / (rate > 0 ? rate : kOperationsPerSecond) : kNever;
   const double by_time = own > 0 ? own : run.seconds.value_or(kNever);
   // --cache-pct auto and --find-rate measure each phase about ten times before it counts; with the
   // latter a step lasts as long as its percentile needs.
@@ -105,14 +120,15 @@ PhaseSums PhaseSumsOf(const RunOptions& run, uint64_t data_bytes) {
     if (info.loads) {
       loads = true;
       sums.load_bytes += workload->AddedBytes();
-      sums.load_seconds += WriteSeconds(*workload);
+      sums.load_seconds += LoadSeconds(*workload, run.rate);
     } else {
       sums.measure_seconds += MeasureSeconds(run, n, *workload, &sums) * times;
     }
   }
   if (loads && sums.load_bytes == 0) {
     sums.load_bytes = data_bytes;
-    sums.load_seconds = static_cast<double>(data_bytes) / kLoadBytesPerSecond;
+    sums.load_seconds =
+        std::max(sums.load_seconds, static_cast<double>(data_bytes) / kLoadBytesPerSecond);
   }
   return sums;
 }
@@ -218,6 +234,7 @@ const CellParts& CellForecaster::PartsOf(const Cell& cell) {
   parts.takes_its_bytes = TakesItsBytes(run);
   if (shares) {
     KeepLoadAlone(&load);
+    parts.phases.load_seconds = PhaseSumsOf(load, cell.data_bytes).load_seconds;
     parts.of_load = RehearsalsOf(std::move(load), cell.data_bytes);
     LeaveOutLoad(&own);
   }

@@ -94,6 +94,34 @@ TEST(ForecastTest, OperationsHaveTheirRateOrOneThatIsSaid) {
   EXPECT_FALSE(given.assumes_rate);
 }
 
+// They were forecast at the speed of loads, though --rate paces them, too.
+TEST(ForecastTest, LoadsAndStepsKeepToTheRate) {
+  const Forecast slow = ForecastOfSmall(kSmall, {{"rate", "10"}});
+  EXPECT_EQ(slow.loads, 2u);
+  EXPECT_DOUBLE_EQ(slow.load_seconds, 2 * 1000 / 10.0);
+  const Forecast fast = ForecastOfSmall(kSmall, {{"rate", "1000000000"}});
+  EXPECT_DOUBLE_EQ(fast.load_seconds, ForecastOfSmall(kSmall).load_seconds);
+  std::string text = kSmall;
+  text.replace(text.find("[load]\n"), 7, "[load]\nrate = 100\n");
+  EXPECT_DOUBLE_EQ(ForecastOfSmall(text, {{"rate", "10"}}).load_seconds, 2 * 1000 / 100.0);
+
+  const std::string steps = SmallWith("workload = \"ib.i0,ib.i1\"");
+  const double one = ForecastOfSmall(steps, {{"rate", "1"}}).measure_seconds;
+  EXPECT_GT(one, 10 * ForecastOfSmall(steps).measure_seconds);
+  EXPECT_DOUBLE_EQ(one, 2 * ForecastOfSmall(steps, {{"rate", "2"}}).measure_seconds);
+}
+
+TEST(ForecastTest, AStepThatOperationsEndTakesItsShare) {
+  const std::string read =
+      SmallWith("workload = \"ib.i0,ib.qr100\"\nworkload-option = { query_seconds = 3 }");
+  const Forecast whole = ForecastOfSmall(read, {{"operations", "1000000000"}});
+  EXPECT_DOUBLE_EQ(whole.measure_seconds, 3 * 3);
+  EXPECT_FALSE(whole.assumes_rate) << "the step sets its rate itself";
+  const Forecast begun = ForecastOfSmall(read, {{"operations", "1"}});
+  EXPECT_GT(begun.measure_seconds, 3 * 0.005);
+  EXPECT_LT(begun.measure_seconds, 3 * 3);
+}
+
 TEST(ForecastTest, OnlyDatabasesThatTakeTheirBytesNeedRoom) {
   const Forecast of_files = ForecastOfSmall(kSmall);
   EXPECT_EQ(of_files.least_bytes, SmallCells(kSmall)[0].data_bytes);
