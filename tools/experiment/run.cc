@@ -403,7 +403,7 @@ bool ExperimentRun::Execute() {
     all = all && done;
     --left_;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    time_left_.Ended(cells_[i].name, passed.count());
+    time_left_.Ended(cells_[i].name, passed.count(), done);
     if (options_.keep_databases || dir.empty()) continue;
     if (cell.load_key.empty() || cell.copies_load) RemoveDatabaseDirectory(dir);
     if (cell.load_key.empty()) continue;

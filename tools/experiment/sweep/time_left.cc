@@ -11,7 +11,7 @@ void TimeLeft::Add(const std::string& name, double forecast) {
   unknown_left_ += forecast;
 }
 
-void TimeLeft::Ended(const std::string& name, double seconds) {
+void TimeLeft::Ended(const std::string& name, double seconds, bool finished) {
   Rounds& rounds = cells_[name];
   if (rounds.left.empty()) return;
   const double forecast = rounds.left.front();
@@ -19,12 +19,15 @@ void TimeLeft::Ended(const std::string& name, double seconds) {
     known_left_ -= rounds.sum * *rounds.pace;
   } else {
     unknown_left_ -= rounds.sum;
+  }
+  if (finished && !rounds.finished) {
     first_seconds_ += seconds;
     first_forecast_ += forecast;
   }
   rounds.left.pop_front();
   rounds.sum -= forecast;
-  rounds.pace = seconds / forecast;
+  if (finished || !rounds.pace) rounds.pace = seconds / forecast;
+  rounds.finished = rounds.finished || finished;
   known_left_ += rounds.sum * *rounds.pace;
 }
 

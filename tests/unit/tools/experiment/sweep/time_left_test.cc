@@ -35,6 +35,29 @@ TEST(TimeLeftTest, CellsThatHaveNotRunTakeTheMeanOfThoseThatHave) {
   EXPECT_EQ(time.Seconds(), 2 * 2);
 }
 
+// Once, after a cell that failed at once, hours of others were said to take seconds.
+TEST(TimeLeftTest, ACellThatFailsSaysNothingOfTheOthers) {
+  TimeLeft time;
+  time.Add("fails", 10);
+  time.Add("finishes", 10);
+  time.Add("to come", 30);
+  time.Add("fails", 10);
+  time.Ended("fails", 0.5, false);
+  EXPECT_EQ(time.Seconds(), std::nullopt);
+  time.Ended("finishes", 20);
+  EXPECT_EQ(time.Seconds(), 2 * 30 + 0.5) << "it is taken to fail again";
+  time.Ended("fails", 40);
+  EXPECT_EQ(time.Seconds(), 3 * 30) << "60 s, of which 20 were forecast";
+}
+
+TEST(TimeLeftTest, AFailureBehindAResultIsNotExpectedAgain) {
+  TimeLeft time;
+  for (int round = 0; round < 3; ++round) time.Add("a", 10);
+  time.Ended("a", 20);
+  time.Ended("a", 1, false);
+  EXPECT_EQ(time.Seconds(), 20);
+}
+
 // The longest cells often run last. Once, they were expected to take the mean of the short ones
 // before.
 TEST(TimeLeftTest, ACellThatIsForecastToBeLongerTakesLonger) {
