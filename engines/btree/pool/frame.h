@@ -10,6 +10,8 @@
 namespace testbed::btree {
 
 inline constexpr Lsn kNoLsn = UINT64_MAX;
+// Frame::page of a frame that is out of use (Pool::AbandonRead). No page has this number.
+inline constexpr PageId kAbandonedPage = UINT32_MAX;
 
 struct Frame {
   std::atomic<PageId> page{kNoPage};
@@ -28,6 +30,8 @@ struct Frame {
   // value.
   std::atomic<Lsn> image_floor{0};
 
+  // Returns whether the frame is out of use.
+  bool abandoned() const { return page.load(std::memory_order_relaxed) == kAbandonedPage; }
   // Returns whether the page may be written.
   bool writable() const {
     return dirty.load(std::memory_order_relaxed) && !kept_back.load(std::memory_order_relaxed);

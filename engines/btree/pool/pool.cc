@@ -77,14 +77,14 @@ Pool::~Pool() {
 
 uint8_t Pool::Visits(uint32_t frame) const {
   const PageId id = frames_[frame].page.load(std::memory_order_relaxed);
-  if (id == kNoPage) return 0;
+  if (id == kNoPage || id == kAbandonedPage) return 0;
   const PageWord word = table_.Load(id);
   return word.in_pool() && word.frame() == frame ? word.visits() : 0;
 }
 
 void Pool::SetVisits(uint32_t frame, uint8_t visits) {
   const PageId id = frames_[frame].page.load(std::memory_order_relaxed);
-  if (id == kNoPage) return;
+  if (id == kNoPage || id == kAbandonedPage) return;
   // The visits are set also while a thread holds the page. Otherwise pages in use could keep the
   // search for a victim going for ever.
   for (;;) {

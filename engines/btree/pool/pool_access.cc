@@ -191,9 +191,12 @@ void Pool::EndRead(const MissingPage& missing, bool valid) {
   table_.Unexclude(missing.id, valid ? missing.frame : kNoFrame, 0);
 }
 
-// The frame keeps the number of the page, which leads to this frame no more. So no thread finds the
-// frame, and the replacement never gives it to a page.
-void Pool::AbandonRead(const MissingPage& missing) { table_.Unexclude(missing.id, kNoFrame, 0); }
+// The replacement lets go of the frame when it comes up. Among its newer pages, whose number the
+// replacement bounds, frames that cannot be evicted would keep it from all others.
+void Pool::AbandonRead(const MissingPage& missing) {
+  frames_[missing.frame].page.store(kAbandonedPage, std::memory_order_relaxed);
+  table_.Unexclude(missing.id, kNoFrame, 0);
+}
 
 uint32_t Pool::Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids) {
   std::vector<MissingPage> reads;

@@ -17,6 +17,7 @@ bool Pool::TryEvict(uint32_t index) {
   Frame& frame = frames_[index];
   const PageId id = frame.page.load(std::memory_order_relaxed);
   if (id == kNoPage) return true;
+  if (id == kAbandonedPage) return false;
   // `writing` is read first, as a write that fails sets `dirty` again before it clears `writing`.
   const auto in_file = [&frame] {
     return !frame.writing.load(std::memory_order_acquire) &&
@@ -52,6 +53,7 @@ uint32_t Pool::TryPolicy() {
     const uint32_t index = replacement_.NextVictim();
     if (index == kNone) break;
     if (TryEvict(index)) return index;
+    if (frames_[index].abandoned()) continue;
     if (cleans && frames_[index].writable()) {
       to_clean_.push_back(index);
     } else {

@@ -118,6 +118,7 @@ void Pool::CollectForCleaning(std::vector<uint32_t>* frames) {
   for (uint32_t tries = 0; to_clean_.size() < want && tries < 2 * want; ++tries) {
     const uint32_t index = replacement_.NextVictim();
     if (index == Replacement::kNone) break;
+    if (frames_[index].abandoned()) continue;
     if (frames_[index].writable()) {
       to_clean_.push_back(index);
     } else if (cleaned_.size() < want && TryEvict(index)) {
