@@ -86,22 +86,32 @@ double SecondsToItsEnd(const Workload& workload, uint64_t most, double rate, Pha
   return set / kOperationsPerSecond;
 }
 
-// Returns the seconds of the n-th workload that does not load, with its warm-up.
+// Returns the seconds in which --cache-pct auto tries shares before a phase. ClimbShare tries about
+// ten, the best of them twice more, and the chosen one at last; each takes two or three phases, or
+// more until the caches are full. ChildRun::TryShare sets the length of these phases.
+double TrialSeconds(const RunOptions& run) {
+  constexpr double kUsualPhases = 50;
+  if (!run.cache_auto) return 0;
+  return kUsualPhases * std::clamp(run.seconds.value_or(0) / 2, 0.5, 30.0);
+}
+
+// Returns the seconds of the n-th workload that does not load, with its warm-up and trials.
 double MeasureSeconds(const RunOptions& run, size_t n, const Workload& workload, PhaseSums* sums) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double own = run.OwnSeconds(n);
   const double rate = run.OwnRate(n) > 0 ? run.OwnRate(n) : run.rate;
   const uint64_t most = own > 0 ? 0 : run.operations;
-  if (workload.operations() != 0) return SecondsToItsEnd(workload, most, rate, sums);
+  const double trials = TrialSeconds(run);
+  if (workload.operations() != 0) return trials + SecondsToItsEnd(workload, most, rate, sums);
   sums->assumes_rate = sums->assumes_rate || (most != 0 && rate <= 0);
   const double by_count =
       most != 0 ? static_cast<double>(most) / (rate > 0 ? rate : kOperationsPerSecond) : kNever;
   const double by_time = own > 0 ? own : run.seconds.value_or(kNever);
-  // --cache-pct auto and --find-rate measure each phase about ten times before it counts; with the
-  // latter a step lasts as long as its percentile needs.
-  const double trials = (run.cache_auto ? 10 : 1) + (run.find_rate.empty() ? 0 : 10);
+  // --find-rate tries about ten rates before the phase counts, each for as long as its percentile
+  // needs.
+  const double times = run.find_rate.empty() ? 1 : 11;
   sums->open_ended = sums->open_ended || !run.find_rate.empty();
-  return (run.warmup.value_or(0) + std::min(by_time, by_count)) * trials;
+  return trials + (run.warmup.value_or(0) + std::min(by_time, by_count)) * times;
 }
 
 // Adds up the workloads of a run: its loads once, and the others for each run of the document.

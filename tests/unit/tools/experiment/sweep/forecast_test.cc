@@ -122,6 +122,17 @@ TEST(ForecastTest, AStepThatOperationsEndTakesItsShare) {
   EXPECT_LT(begun.measure_seconds, 3 * 3);
 }
 
+// Ten times the phase were forecast, though the trials have a length of their own.
+TEST(ForecastTest, TrialsOfTheCacheTakeHalfOfTheSecondsAndHalfAMinuteAtMost) {
+  const std::string text = SmallWith("workload = \"insert,point-read\"\ncache-pct = \"auto\"");
+  const auto measuring = [&text](const OptionMap& set) {
+    return ForecastOfSmall(text, set).measure_seconds;
+  };
+  EXPECT_DOUBLE_EQ(measuring({}), 3 * (5 + 20 + 50 * 10));
+  EXPECT_DOUBLE_EQ(measuring({{"seconds", "600"}}), 3 * (5 + 600 + 50 * 30));
+  EXPECT_DOUBLE_EQ(measuring({{"operations", "1000000"}}), 3 * (200 + 50 * 0.5));
+}
+
 TEST(ForecastTest, OnlyDatabasesThatTakeTheirBytesNeedRoom) {
   const Forecast of_files = ForecastOfSmall(kSmall);
   EXPECT_EQ(of_files.least_bytes, SmallCells(kSmall)[0].data_bytes);
