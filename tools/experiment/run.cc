@@ -39,13 +39,13 @@ class ExperimentRun {
         cells_, [&](const Cell& cell) { return results_.HasCell(cell); }, results_.RehearsalsDir());
     for (size_t i = 0; i < cells_.size(); ++i) {
       if (forecasts[i].cells == 0) continue;  // it is finished, or does not run
-      ++left_;
+      to_come_.insert(i);
       time_left_.Add(cells_[i].name, ForecastSeconds(forecasts[i]));
     }
-    wanted_ = left_;
+    wanted_ = to_come_.size();
     home_ = options_.databases.empty() ? results_.path() : options_.databases;
-    if (left_ != 0 && !options_.databases.empty()) MakeDirectories(home_);
-    if (!results_.shared() || left_ == 0) return;
+    if (!to_come_.empty() && !options_.databases.empty()) MakeDirectories(home_);
+    if (!results_.shared() || to_come_.empty()) return;
     // What a process with --keep-databases leaves, no process without it takes over.
     part_.emplace(options_.databases.empty() ? home_ + "/databases" : home_,
                   PartId(results_.path()) + (options_.keep_databases ? "-kept" : ""));
@@ -83,6 +83,7 @@ class ExperimentRun {
     }
   }
   void Begin(const Cell& cell, int rounds);
+  void Leave(size_t i);
 
   const std::vector<Cell>& cells_;
   const ResultsDir& results_;
@@ -93,7 +94,8 @@ class ExperimentRun {
   std::string scratch_asked_;  // option "scratch" that scratch_ was made for; empty: none was
   std::string base_;           // directory that databases are made in
   std::string loaded_;         // key of the load that was finished or found last
-  size_t left_ = 0, wanted_ = 0;
+  std::set<size_t> to_come_;   // places in cells_ of those that are still to run
+  size_t wanted_ = 0;          // number of cells that were to run at first
   TimeLeft time_left_;
   std::string place_;  // names the cell that runs in printed lines: "[9/27, 0:31:00 left] "
   ProgressLine progress_{"experiment", {options_.quiet, options_.line_seconds}};
@@ -351,9 +353,14 @@ void ExperimentRun::Begin(const Cell& cell, int rounds) {
     const auto seconds = static_cast<uint64_t>(*left);
     time = fmt::format(", {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
   }
-  place_ = fmt::format("[{}/{}{}] ", wanted_ - left_ + 1, wanted_, time);
+  place_ = fmt::format("[{}/{}{}] ", wanted_ - to_come_.size() + 1, wanted_, time);
   Say(fmt::format("{}{}{}", place_, rounds > 1 ? fmt::format("round {}: ", cell.round) : "",
                   cell.name));
+}
+
+// Leaves the cell to another process, or to a later call.
+void ExperimentRun::Leave(size_t i) {
+  if (to_come_.erase(i) != 0) time_left_.Drop(cells_[i].name);
 }
 
 // Runs one cell. Sets the key of its load to that of the load that it gets (KeyOfLoad), and then
@@ -381,12 +388,16 @@ bool ExperimentRun::Do(Cell* cell, std::string* dir) {
 }
 
 bool ExperimentRun::Execute() {
-  if (left_ == 0) return true;
+  if (to_come_.empty()) return true;
   base_ = OwnBase();
   bool all = true;
   const int rounds = cells_.back().round;
   for (size_t i = 0; i < cells_.size() && !StopRequested(); ++i) {
-    if (!cells_[i].runs() || results_.HasCell(cells_[i])) continue;
+    if (!cells_[i].runs()) continue;
+    if (results_.HasCell(cells_[i])) {
+      Leave(i);
+      continue;
+    }
     Cell cell = cells_[i];
     Begin(cell, rounds);
     const auto start = std::chrono::steady_clock::now();
@@ -401,9 +412,12 @@ bool ExperimentRun::Execute() {
       Complain(fmt::format("{}: {}", cell.name, error.what()));
     }
     all = all && done;
-    --left_;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    time_left_.Ended(cells_[i].name, passed.count(), done);
+    if (dir.empty()) {  // it has not begun
+      Leave(i);
+    } else if (to_come_.erase(i) != 0) {
+      time_left_.Ended(cells_[i].name, passed.count(), done);
+    }
     if (options_.keep_databases || dir.empty()) continue;
     if (cell.load_key.empty() || cell.copies_load) RemoveDatabaseDirectory(dir);
     if (cell.load_key.empty()) continue;

@@ -31,6 +31,19 @@ void TimeLeft::Ended(const std::string& name, double seconds, bool finished) {
   known_left_ += rounds.sum * *rounds.pace;
 }
 
+void TimeLeft::Drop(const std::string& name) {
+  Rounds& rounds = cells_[name];
+  if (rounds.left.empty()) return;
+  const double forecast = rounds.left.front();
+  rounds.left.pop_front();
+  rounds.sum -= forecast;
+  if (rounds.pace) {
+    known_left_ -= forecast * *rounds.pace;
+  } else {
+    unknown_left_ -= forecast;
+  }
+}
+
 std::optional<double> TimeLeft::Seconds() const {
   if (first_forecast_ <= 0) return std::nullopt;
   const double pace = first_seconds_ / first_forecast_;

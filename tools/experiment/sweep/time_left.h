@@ -25,6 +25,9 @@ class TimeLeft {
   // Notes that a cell has ended after this time, with a result or, when it has not `finished`,
   // without one. A cell that was not added is ignored.
   void Ended(const std::string& name, double seconds, bool finished = true);
+  // Takes away the next round of a cell, which another process has finished, or runs. A cell that
+  // was not added is ignored.
+  void Drop(const std::string& name);
   // Returns the seconds that the cells take which have not ended. A cell takes as many times what
   // was forecast of it as it did in the round before: the first may have loaded or rehearsed for
   // others. One that has not run yet takes as many times that as those together that have finished:

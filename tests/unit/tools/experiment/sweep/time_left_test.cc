@@ -58,6 +58,26 @@ TEST(TimeLeftTest, AFailureBehindAResultIsNotExpectedAgain) {
   EXPECT_EQ(time.Seconds(), 20);
 }
 
+// Once, the time left had cells that other processes had finished until the end.
+TEST(TimeLeftTest, ACellThatIsLeftToAnotherProcessTakesNoTime) {
+  TimeLeft time;
+  for (int round = 0; round < 2; ++round) {
+    time.Add("a", 10);
+    time.Add("b", 10);
+    time.Add("c", 10);
+  }
+  time.Drop("a");
+  EXPECT_EQ(time.Seconds(), std::nullopt);
+  time.Ended("b", 20);
+  EXPECT_EQ(time.Seconds(), 4 * 20) << "of a, b, and twice c";
+  time.Drop("c");
+  time.Drop("a");
+  EXPECT_EQ(time.Seconds(), 2 * 20);
+  time.Drop("b");
+  time.Drop("b");
+  EXPECT_EQ(time.Seconds(), 20) << "of c";
+}
+
 // The longest cells often run last. Once, they were expected to take the mean of the short ones
 // before.
 TEST(TimeLeftTest, ACellThatIsForecastToBeLongerTakesLonger) {
