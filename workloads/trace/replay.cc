@@ -57,7 +57,7 @@ class ReplayClient : public Client {
     phase_.answers.same += same_;
     phase_.answers.other += other_;
     phase_.answers.unknown += unknown_;
-    phase_.answers.steps += steps_;
+    phase_.answers.steps += walked_;
     phase_.answers.left_out += left_out_;
   }
 
@@ -357,7 +357,7 @@ class ReplayClient : public Client {
     for (; made < call.number && place->on_row; ++made) {
       Arrive(forward ? cursor.Next() : cursor.Prev(), values, place);
     }
-    steps_ += call.number;
+    walked_ += call.number;
     left_out_ += call.number - made;
   }
 
@@ -403,7 +403,8 @@ class ReplayClient : public Client {
   KeptRows kept_;  // rows that multi-gets, cursors and the gets before the last call found
   bool in_transaction_ = false;
   std::vector<Change> changes_;  // changes of the open transaction
-  uint64_t same_ = 0, other_ = 0, unknown_ = 0, steps_ = 0, left_out_ = 0;  // as in Answers
+  uint64_t same_ = 0, other_ = 0, unknown_ = 0, left_out_ = 0;  // as in Answers
+  uint64_t walked_ = 0;  // as Answers::steps
 };
 
 class Replay : public Workload {
