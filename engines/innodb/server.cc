@@ -33,9 +33,8 @@ using std::chrono::milliseconds;
 
 constexpr size_t kLongestName = 64;
 
-// process_mutex is held while a server starts or ends, and so changes the process
-// (process_state.h). Of two servers at once, each would take changes of the other for the earlier
-// state, and restore them.
+// A thread holds process_mutex while it starts or ends a server, which changes the process
+// (process_state.h). Of two servers at once, each would restore changes of the other.
 Mutex process_mutex;
 
 mariadb::PurgeState PurgeOf(std::map<std::string, uint64_t> status) {

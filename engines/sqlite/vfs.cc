@@ -30,8 +30,7 @@ std::optional<Error>& LastError() {
   return *OfThread([] { return std::make_unique<std::optional<Error>>(); });
 }
 
-// has_error says whether LastError() has an error. It is a flag, so that a ForgetError costs
-// nothing.
+// has_error says whether LastError() has an error. As a flag it costs a ForgetError nothing.
 constinit thread_local bool has_error = false;
 
 // Keeps an error for the calling thread.
