@@ -392,9 +392,11 @@ class Engine {
   virtual void Settle() = 0;
 
   // Changes the size of the cache while sessions are in use. Returns false, and leaves the size as
-  // it is, when the engine cannot (Capabilities::resizable_cache) or refuses this size. A cache
-  // that is made smaller starts almost empty: the blocks that it could keep lie scattered over the
-  // allocator's pages, and each such page keeps its memory (30 MB of 256 were seen to stay).
+  // it is, when the engine cannot (Capabilities::resizable_cache) or refuses this size. Throws
+  // Error when blocks that must leave a smaller cache are in use or cannot be written; btree keeps
+  // the old size then, and another engine may have the new one. A cache that is made smaller starts
+  // almost empty: the blocks that it could keep lie scattered over the allocator's pages, and each
+  // such page keeps its memory (30 MB of 256 were seen to stay).
   virtual bool ResizeCache(uint64_t bytes) { return false; }
 
   // Makes a durable copy of the database in the directory `dir`, which is new or empty, while

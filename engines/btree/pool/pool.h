@@ -161,7 +161,8 @@ class Pool : private VisitCounts {
 
   // Changes the size while other threads use the pool. A smaller pool has evicted its surplus pages
   // when this returns; the cleaner writes the dirty ones first. Throws Error when that fails, or
-  // when too many pages are in use.
+  // when too many pages are in use; the size is then the old one, and the next misses take frames
+  // for it again. One thread at a time may call it.
   void Resize(uint64_t bytes);
 
   // Tries again to write dirty pages after a write of the cleaner has failed, and throws the error
@@ -277,6 +278,7 @@ class Pool : private VisitCounts {
   }
   void SetLimit() REQUIRES(mutex_);
   void Retire(uint32_t index) REQUIRES(mutex_);
+  void RetireSurplus() REQUIRES(mutex_);
 
   // The functions below write pages (pool_write.cc).
   void CleanerLoop(WriteBatch* batch, std::vector<uint32_t>* frames);

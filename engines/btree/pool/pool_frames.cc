@@ -254,10 +254,23 @@ void Pool::Retire(uint32_t index) {
 
 void Pool::Resize(uint64_t bytes) {
   UniqueLock lock(mutex_);
+  const uint64_t before = bytes_;
   bytes_ = bytes;
   SetLimit();
-  replacement_.SetFrames(limit_);
   DropMemoryAhead();
+  try {
+    RetireSurplus();
+    replacement_.SetFrames(limit_);
+  } catch (...) {
+    bytes_ = before;
+    SetLimit();
+    throw;
+  }
+}
+
+// Takes away frames until there are no more than `limit_`. The caller holds mutex_, which this
+// function releases while it waits for a frame.
+void Pool::RetireSurplus() {
   std::optional<Clock::time_point> give_up;
   while (ActiveFrames() > limit_) {
     // After a failed write the pool may keep more frames than `limit_`, and TakeFrame would make

@@ -204,10 +204,16 @@ uint64_t Store::LogBytesOnDisk() const {
 void Store::ResizeCache(uint64_t bytes) {
   const uint64_t compressed = CompressedCacheBytes(bytes);
   CompressedCache* cache = file_->compressed_cache();
+  const uint64_t before = cache == nullptr ? 0 : cache->Count().budget;
   // The part that shrinks is resized first, so that both parts together never exceed the larger
   // size.
-  if (cache != nullptr && compressed < cache->Count().budget) cache->Resize(compressed);
-  pool_->Resize(bytes - compressed);
+  if (cache != nullptr && compressed < before) cache->Resize(compressed);
+  try {
+    pool_->Resize(bytes - compressed);
+  } catch (...) {
+    if (cache != nullptr && compressed < before) cache->Resize(before);
+    throw;
+  }
   if (cache != nullptr) cache->Resize(compressed);
   if (change_buffer_ == nullptr) return;
   // The limit of the change buffer keeps its share of the cache.

@@ -199,7 +199,8 @@ class Store {
   std::map<std::string, uint32_t> TableNames() const;
 
   // Changes the size of the pool and the compressed cache together, and the limit of the change
-  // buffer with them. HoldsEnoughPages must be true of the size. Throws what Pool::Resize throws.
+  // buffer with them. HoldsEnoughPages must be true of the size. Throws what Pool::Resize throws,
+  // and the sizes are then the old ones.
   void ResizeCache(uint64_t bytes);
 
   // Writes all pages that are dirty when it is called.

@@ -109,6 +109,43 @@ TEST(PoolFramesTest, AThreadWaitsForAFrameAsLongAsPagesAreBeingWritten) {
   std::filesystem::remove_all(dir);
 }
 
+// A caller that goes on after the error expects the size that the pool had.
+TEST(PoolFramesTest, AResizeThatFindsTooManyPagesInUseLeavesTheSize) {
+  constexpr uint32_t kBytes = 4096, kSmall = Pool::kMinFrames, kFrames = 3 * kSmall;
+  std::string dir = std::filesystem::current_path() / "btree_pool_frames_test_XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  {
+    FileOptions options;
+    options.create = FileOptions::kMustCreate;
+    PageFile file(File::Open(dir + "/data", options), nullptr, kBytes);
+    RedoLog log;
+    const uint64_t full = Pool::BytesFor(kFrames, kBytes, kFrames + 1);
+    const uint64_t small = Pool::BytesFor(kSmall, kBytes, kFrames + 1);
+    Pool pool(&file, &log, full);
+    pool.SetPatience(std::chrono::milliseconds(50));
+    PoolClient client(&pool);
+    const auto bring_in = [&](PageId id) {
+      ExclusiveGuard guard = pool.WriteNew(&client, id);
+      Header(guard.page())->id = id;
+      return guard;
+    };
+    {
+      std::vector<ExclusiveGuard> in_use;
+      in_use.push_back(bring_in(kFrames));
+      for (PageId id = 1; id <= kSmall; ++id) in_use.push_back(bring_in(id));
+      EXPECT_THROW(pool.Resize(small), Error);
+      EXPECT_EQ(pool.bytes(), full);
+      EXPECT_EQ(pool.frames(), kFrames);
+    }
+    for (PageId id = 1; id <= kFrames; ++id) bring_in(id);
+    for (PageId id = 1; id <= kFrames; ++id) EXPECT_TRUE(pool.Contains(id)) << id;
+    pool.Resize(small);
+    EXPECT_EQ(pool.bytes(), small);
+    EXPECT_EQ(pool.frames(), kSmall);
+  }
+  std::filesystem::remove_all(dir);
+}
+
 // The kernel may write into the frame of a read for which nobody could wait. So the page is read
 // into another frame; its latch kept all threads waiting for ever. Frames that are out of use do
 // not keep the pool from evicting others, which are asked for often here.
