@@ -439,7 +439,7 @@ Inspection InspectDatabase(const std::string& dir, const InspectOptions& options
   if (!std::filesystem::exists(DataPath(dir), none)) {
     throw Error(Error::kUsage, "the directory " + dir + " holds no fractal database");
   }
-  const DirLock lock(dir, "DIR");
+  const DirLock lock(dir, "the database in");
   Inspection inspection;
   inspection.faults.most = inspection.notes.most = options.most_faults;
   Checker(dir, options, &inspection).Run();

@@ -84,7 +84,7 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   auto store = std::unique_ptr<Store>(new Store(dir, options));
   const bool is_new = !Exists(dir);
   if (is_new) RefuseUnlessNew(dir, options.create);
-  store->lock_ = DirLock(dir, "--dir");
+  store->lock_ = DirLock(dir, "the database in");
   if (is_new && !Exists(dir)) store->Create();
   store->OpenFiles();
   store->Recover();

@@ -82,6 +82,24 @@ TEST_F(FractalCheckTest, ASoundDatabaseIsSound) {
   }
 }
 
+// The database may be open in a program that embeds the engine, and which knows no option --dir.
+TEST_F(FractalCheckTest, TheSentenceOnADatabaseInUseNamesTheDatabase) {
+  Open();
+  const auto error_of = [](const auto& open) {
+    try {
+      open();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  const std::string sentence = "the database in " + dir_ + " is in use by this process already";
+  const std::string opening = error_of([&] { Store::Open(dir_, options_).reset(); });
+  EXPECT_TRUE(opening.starts_with(sentence)) << opening;
+  const std::string checking = error_of([&] { InspectDatabase(dir_, InspectOptions()); });
+  EXPECT_TRUE(checking.starts_with(sentence)) << checking;
+}
+
 // Rows that still wait in inner nodes, and waiting erases of rows in leaves, count as for a scan.
 TEST_F(FractalCheckTest, RowsAreThoseOfAScan) {
   options_.fanout = 4;
