@@ -55,6 +55,14 @@ bool ReadsAbsentRows(const WorkloadInfo& info, const std::shared_ptr<const Datas
   return info.make(dataset, options)->reads_absent_rows();
 }
 
+// Returns whether the workload has scans whose length --scan-rows decides. A hit ratio makes no
+// difference to them, and not every data set takes one.
+bool TakesScanRows(const WorkloadInfo& info, const std::shared_ptr<const Dataset>& dataset,
+                   WorkloadOptions options) {
+  options.hit_ratio = 1;
+  return info.make(dataset, options)->takes_scan_rows();
+}
+
 using Uses = bool(const WorkloadInfo& info, const std::shared_ptr<const Dataset>& dataset,
                   WorkloadOptions options);
 
@@ -72,8 +80,8 @@ bool NoneUses(const RunOptions& options, Uses* uses) {
   return !only_loads;
 }
 
-// Throws Error (kUsage) when rows are to be drawn, and no workload draws any, or when point reads
-// are to miss, and no workload has any.
+// Throws Error (kUsage) when rows are to be drawn, and no workload draws any, when point reads are
+// to miss, and no workload has any, or when scans get a length, and no workload has any.
 void CheckDrawn(const RunOptions& options, const std::vector<std::string>& words) {
   const auto refuse = [&options](const char* option, const char* of) {
     throw Error(Error::kUsage,
@@ -89,6 +97,12 @@ void CheckDrawn(const RunOptions& options, const std::vector<std::string>& words
   const bool misses = Gives(words, "--hit-ratio") && options.workload.hit_ratio < 1;
   if (misses && NoneUses(options, ReadsAbsentRows)) {
     refuse("--hit-ratio", "with point reads, such as point-read, multi-get and ycsb-a");
+  }
+  const bool rows = Gives(words, "--scan-rows");
+  const bool length = options.workload.extra.contains("scan_length");
+  if ((rows || length) && NoneUses(options, TakesScanRows)) {
+    refuse(rows ? "--scan-rows" : "--workload-option scan_length",
+           "with scans, such as ycsb-e, seekrandom and mixed with a share of scan in --mix");
   }
 }
 
@@ -224,6 +238,21 @@ constexpr Rivals kRivals[] = {
     {"--keys", "--key-size", "how long the keys are"},
 };
 
+// Returns the words without the setting of that name, as in "--workload-option name=value".
+std::vector<std::string> WithoutSetting(const std::vector<std::string>& words,
+                                        const std::string& option, const std::string& name) {
+  std::vector<std::string> left;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with(option + "=" + name + "=")) continue;
+    if (words[i] == option && i + 1 < words.size() && words[i + 1].starts_with(name + "=")) {
+      ++i;
+      continue;
+    }
+    left.push_back(words[i]);
+  }
+  return left;
+}
+
 }  // namespace
 
 void CheckRivals(const std::vector<std::string>& words) {
@@ -282,6 +311,10 @@ std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words) {
     }
     if (Gives(words, "--hit-ratio") && NoneUses(options, ReadsAbsentRows)) {
       left = WithoutOption(left, "--hit-ratio");
+    }
+    const bool scans = Gives(words, "--scan-rows") || Gives(words, "--workload-option");
+    if (scans && NoneUses(options, TakesScanRows)) {
+      left = WithoutSetting(WithoutOption(left, "--scan-rows"), "--workload-option", "scan_length");
     }
     if (!draws || !options.phase_popular.empty() || !NoneUses(options, DrawsRows)) return left;
     for (const char* option : kOfDraws) left = WithoutOption(left, option);

@@ -17,7 +17,8 @@ namespace testbed {
 // Throws Error (kUsage), which names the option and what it belongs to, when `words`, the command
 // line, give one without use: --zipf-theta, --hot-fraction or --hot-probability with another
 // --distribution, --distribution for workloads that draw no rows by it, --hit-ratio for workloads
-// without point reads, --arrivals exponential without a rate, --mmap-advice without mapped files,
+// without point reads, --scan-rows or --workload-option scan_length for workloads without scans of
+// that length, --arrivals exponential without a rate, --mmap-advice without mapped files,
 // --file-advice with direct IO, --readahead-model for an engine that does its IO itself,
 // --lazy-interval with --durability sync, --fresh without --dir, --seconds, --operations, --warmup
 // or --rate where each phase ends by itself or has a length or a rate of its own, or one of two
@@ -38,9 +39,9 @@ std::vector<std::string> WithoutRivals(const std::vector<std::string>& words);
 
 // Returns the words of a command without the options that its workloads have no use for, whatever
 // the engine: --distribution and its shape where none draws rows, --hit-ratio where none has point
-// reads, --arrivals in a closed loop, and --seconds, --operations, --warmup and --rate where each
-// phase ends by itself or has a length or a rate of its own. The options stay when this version
-// lacks one of the workloads.
+// reads, --scan-rows and scan_length where none scans, --arrivals in a closed loop, and --seconds,
+// --operations, --warmup and --rate where each phase ends by itself or has a length or a rate of
+// its own. The options stay when this version lacks one of the workloads.
 std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words);
 
 }  // namespace testbed

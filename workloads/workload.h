@@ -220,6 +220,8 @@ class Workload {
   // Returns whether point reads of the workload ask for rows that do not exist, as
   // WorkloadOptions::hit_ratio says.
   virtual bool reads_absent_rows() const { return false; }
+  // Returns whether the workload has scans whose length WorkloadOptions::scan_rows decides.
+  virtual bool takes_scan_rows() const { return false; }
   // Opens the tables of the workload, and creates those that are missing. Throws Error (kUsage)
   // when the database is not as the workload needs it.
   virtual void OpenTables(Engine& engine) = 0;

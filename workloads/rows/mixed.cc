@@ -413,6 +413,7 @@ class Mixed : public Workload {
     return draws && HasPopularRows(options_);
   }
   bool reads_absent_rows() const override { return phase_.May(kRead) && options_.hit_ratio < 1; }
+  bool takes_scan_rows() const override { return phase_.May(kScan); }
   void OpenTables(Engine& engine) override {
     phase_.tables = OpenDatasetTables(engine, *dataset_);
     if (writes()) phase_.number = BeginWritingPhase(options_.writing_phases);

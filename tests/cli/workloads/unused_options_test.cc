@@ -105,6 +105,33 @@ TEST_F(UnusedOptionsTest, RowsThatDoNotExistAreOfPointReads) {
   }
 }
 
+// Once, these were accepted with workloads that never scan, or whose scans have a length of their
+// own.
+TEST_F(UnusedOptionsTest, TheLengthOfScansIsOfThoseThatTakeIt) {
+  const std::string none =
+      " is for workloads with scans, such as ycsb-e, seekrandom and mixed with a share of scan in "
+      "--mix, and --workload ";
+  for (const std::string without :
+       {"insert,point-read,mixed", "ycsb-load,ycsb-a", "fillrandom,mixgraph"}) {
+    ExpectUnused("--scan-rows 5 --workload " + without,
+                 "--scan-rows" + none + without + " has none");
+  }
+  ExpectUnused("--workload-option scan_length=uniform --workload insert,mixed",
+               "--workload-option scan_length" + none + "insert,mixed has none");
+  for (const char* with : {"insert,point-read,ycsb-e", "fillseq,seekrandom", "insert"}) {
+    ExpectUsed({"--scan-rows", "5", "--workload", with});
+  }
+  ExpectUsed({"--scan-rows", "5", "--workload-option", "scan_length=zipfian", "--mix", "scan=1",
+              "--workload", "insert,mixed"});
+  const std::vector<std::string> reads = {"--workload", "mixed", "--mix", "point-read=1"};
+  std::vector<std::string> words = reads;
+  words.insert(words.end(), {"--scan-rows=5", "--workload-option", "scan_length=uniform",
+                             "--workload-option=scan_length=fixed"});
+  EXPECT_EQ(WithoutUndrawn(words), reads);
+  words[3] = "scan=1";
+  EXPECT_EQ(WithoutUndrawn(words), words);
+}
+
 TEST_F(UnusedOptionsTest, AdviceForMappedFilesIsOfThese) {
   ExpectUnused("--mmap-advice random --io buffered",
                "--mmap-advice random is for mapped files, and this run has --io buffered");
