@@ -15,11 +15,13 @@
 namespace testbed {
 
 // Returns the options that the workloads have values for (WorkloadInfo::defaults), by name without
-// dashes. Options that the user gave, for which `given` returns true, are left out. Throws Error
-// (kUsage) when the user gave both keys and key-order, too.
+// dashes. Options that the user gave, for which `given` returns true, are left out. `mix` has the
+// shares of workload mixed. Throws Error (kUsage) when the user gave both keys and key-order, too,
+// and when the scan-rows of one workload would shorten the scans of another.
 std::map<std::string, std::string> WorkloadDefaults(
     const std::vector<std::string>& workloads,
-    const std::function<bool(const std::string& name)>& given);
+    const std::function<bool(const std::string& name)>& given,
+    const std::map<std::string, double>& mix);
 
 // Sets these options of a run, except those that `words`, its command line, give. Call it before
 // Resolve.

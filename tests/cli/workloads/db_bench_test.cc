@@ -1,8 +1,12 @@
 // Tests the workloads that have db_bench's names, and ycsb-load: the operations that they perform,
 // and the options that they set.
+#include <map>
 #include <string>
+#include <vector>
 
+#include "device/error.h"
 #include "tests/cli/command.h"
+#include "tools/workload_defaults.h"
 
 namespace testbed {
 namespace {
@@ -50,6 +54,25 @@ TEST_F(DbBenchTest, EachDoesWhatItsNameSays) {
     const char* figure = name == std::string("overwrite") ? "rows_written" : "rows_read";
     EXPECT_EQ(phase[figure], rows) << name;
   }
+}
+
+// Once, a run with seekrandom scanned one row in its other workloads as well, without a word.
+TEST_F(DbBenchTest, TheSeekAloneIsNotTheScanOfOthers) {
+  const auto defaults = [](const char* other, const char* action, const std::string& given) {
+    const std::vector<std::string> workloads = {"insert", "seekrandom", other};
+    return WorkloadDefaults(
+        workloads, [&](const std::string& name) { return name == given; },
+        std::map<std::string, double>{{action, 1.0}});
+  };
+  ExpectRefused(Run("--engine btree --ram 64M --rows 1000 --dir d --workload "
+                    "fillseq,seekrandom,mixed --mix point-read=1,scan=1"),
+                "--workload seekrandom stands for --scan-rows 1, and mixed would scan as few rows; "
+                "run them one by one with --reuse, or give --scan-rows");
+  EXPECT_TRUE(DirectoryIsEmpty());
+  EXPECT_THROW(defaults("mixed", "scan", ""), Error);
+  EXPECT_EQ(defaults("mixed", "point-read", "").at("scan-rows"), "1");
+  EXPECT_EQ(defaults("overwrite", "scan", "").at("scan-rows"), "1");
+  EXPECT_FALSE(defaults("mixed", "scan", "scan-rows").contains("scan-rows"));
 }
 
 TEST_F(DbBenchTest, FillRandomAndYcsbLoadLoadEachRowOnce) {

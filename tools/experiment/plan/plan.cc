@@ -149,10 +149,13 @@ void CheckThreads(const OptionMap& options, const char* instead) {
 void AddWorkloadDefaults(OptionMap* options) {
   const auto workload = options->find("workload");
   if (workload == options->end()) return;
-  RunOptions run = ParseRunOptions({"--workload", workload->second});
+  std::vector<std::string> words = {"--workload", workload->second};
+  const auto mix = options->find("mix");
+  if (mix != options->end()) words.insert(words.end(), {"--mix", mix->second});
+  RunOptions run = ParseRunOptions(words);
   const auto given = [&](const std::string& name) { return options->contains(name); };
   const bool has_threads = given("threads");
-  options->merge(WorkloadDefaults(run.workloads, given));
+  options->merge(WorkloadDefaults(run.workloads, given, run.workload.mix));
   if (has_threads || !run.workload.extra.contains("trace")) return;
   // A replay sets its threads itself: one for each client of the trace.
   run.threads.clear();
