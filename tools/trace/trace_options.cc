@@ -24,6 +24,15 @@ bool Runs(const RunOptions& options, const char* workload) {
          options.workloads.end();
 }
 
+void CheckSpeed(const std::string& text) {
+  if (text == "max") return;
+  try {
+    ParseReal("--speed", text, 0.001, 1000);
+  } catch (const Error&) {
+    RefuseValue("--speed", text, "max, or a number from 0.001 to 1000");
+  }
+}
+
 }  // namespace
 
 void AddTraceOptions(CLI::App& app, RunOptions& o) {
@@ -34,7 +43,7 @@ void AddTraceOptions(CLI::App& app, RunOptions& o) {
   app.add_option_function<std::string>(
          "--speed",
          [&o](const std::string& text) {
-           if (text != "max") ParseReal("--speed", text, 0.001, 1000);
+           CheckSpeed(text);
            o.workload.extra["speed"] = text;
          },
          "Pace of replay:FILE: max, as fast as the clients go, or a multiple of the recorded pace, "

@@ -403,6 +403,7 @@ TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
   ExpectRefused(Run(run + "replay:a,replay:b"), "names two traces, a and b");
   ExpectRefused(Run(run + "point-read --speed 1"), "--speed is the pace of --workload replay:FILE");
   ExpectRefused(Run(run + "replay:a --speed fast"), "--speed");
+  ExpectRefused(Run(run + "replay:a --speed 0"), "max, or a number from 0.001 to 1000");
   ExpectRefused(Run(run + "point-read --record -"), "--record");
   ExpectRefused(Run(run + "point-read --record no/such/directory/a.trace"), "--record");
   ExpectRefused(Run(run + "point-read --threads 1,2 --record a.trace"), "the trace of one run");
