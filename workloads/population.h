@@ -95,7 +95,7 @@ class Population {
       uint64_t place;
       size_t held;  // argument of Client::Begin and Client::Done
     };
-    // Takes the place of a row that the database has never held.
+    // Takes the place of a row that the database is not known to have held (next()).
     Taken TakeInsert();
     // Takes the oldest row that no client keeps. Returns nothing when no such row exists.
     std::optional<Taken> TakeErase();
@@ -122,7 +122,8 @@ class Population {
 
   // Returns the places of the rows that exist and that no client is about to erase.
   const RangeSet& there() const { return there_; }
-  // Returns the place behind the last row that was ever inserted.
+  // Returns the place behind the last row that is known to have been inserted. Count knows only the
+  // rows that exist, so inserts after it may take the places of rows that were erased before.
   uint64_t next() const { return next_; }
   // Returns whether the database holds exactly the rows of the data set.
   bool as_loaded() const { return next_ == dataset_->rows() && there_.count() == dataset_->rows(); }

@@ -17,7 +17,8 @@ std::string LoaderOf(const nlohmann::json& document);
 
 // Returns the number of rows after each phase of the run; nothing where it is not known. For a run
 // that loads, it follows from the rows that its phases inserted and erased. For another run it is
-// known when the run counted its rows ("database", or "table_rows" of a phase).
+// known when the run counted its rows ("database", "table_rows" of a phase, or a phase of the kind
+// "count", which tells the rows of any run).
 std::vector<std::optional<double>> RowsAfterPhases(const nlohmann::json& document,
                                                    const nlohmann::json& run);
 

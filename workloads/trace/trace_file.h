@@ -34,7 +34,8 @@ class TraceFile {
   const std::vector<BlockEntry>& blocks() const { return blocks_; }
 
   // Returns the unpacked bytes of block `i`. Threads that read the same block share its bytes while
-  // any of them holds them. Throws when its checksum is wrong.
+  // any of them holds them. Throws when the block cannot be read or unpacked, and when its
+  // checksum is wrong.
   std::shared_ptr<const std::string> Read(size_t i) const;
   // Checks the checksums of all blocks.
   void CheckBlocks() const;
