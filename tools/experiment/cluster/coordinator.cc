@@ -234,6 +234,7 @@ bool Coordinator::Execute() {
     Watch();
   }
   ForgetRefusals(results_.path());
+  ForgetFirst(results_.path());
   refused_.clear();
   excluded_.clear();
   for (;;) {

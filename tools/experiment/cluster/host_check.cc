@@ -68,10 +68,14 @@ std::vector<json> ReadHosts(const std::string& out) {
   return hosts;
 }
 
+std::string FirstFile(const std::string& out) {
+  return fmt::format("{}/hosts/{}.json", out, kFirst);
+}
+
 // Returns the facts of the first host that passed the checks, whose kind all hosts of these results
 // must have. They are `mine` when no host was before this one.
 json FirstOf(const std::string& out, const json& mine) {
-  const std::string file = fmt::format("{}/hosts/{}.json", out, kFirst);
+  const std::string file = FirstFile(out);
   const std::string whole = HostFile(out, NodeName());
   if (!IsThere(file)) (void)LinkFile(whole, file);  // when another host was first, it decides
   const json first = ReadHost(file);
@@ -252,6 +256,19 @@ void ForgetRefusals(const std::string& out) {
     RemoveFile(HostFile(out, host));
     RemoveFile(RefusalFile(out, host));
   }
+}
+
+void ForgetFirst(const std::string& out) {
+  const auto names_in = [](const std::string& directory) {
+    return IsDirectoryThere(directory) ? NamesIn(directory) : std::vector<std::string>();
+  };
+  const std::string first = FirstFile(out);
+  if (!IsThere(first) || !names_in(out + "/cells").empty()) return;
+  const std::string claims = out + "/claims";
+  for (const std::string& name : names_in(claims)) {
+    if (Claim::IsHeld(claims + "/" + name)) return;
+  }
+  RemoveFile(first);
 }
 
 }  // namespace testbed

@@ -70,6 +70,10 @@ std::string WhyRefused(const std::string& out, const std::string& databases,
 std::map<std::string, std::string> RefusedHosts(const std::string& out);
 // Forgets which hosts were refused, because the reasons may be gone.
 void ForgetRefusals(const std::string& out);
+// Forgets which host decides the kind, unless a cell of the results is finished or claimed. A host
+// that ran the first block and finished nothing, such as one that died, would otherwise have all
+// hosts of another kind refused for ever.
+void ForgetFirst(const std::string& out);
 
 }  // namespace testbed
 

@@ -162,6 +162,35 @@ TEST(HostCheckTest, AHostCalledFirstIsNotTheOneThatDecidesTheKind) {
   std::filesystem::remove_all(out);
 }
 
+// A host that died in its first cell had all hosts of another kind refused for ever.
+TEST(HostCheckTest, AFirstHostThatFinishedNothingIsForgotten) {
+  std::string out = testing::TempDir() + "host_check_XXXXXX";
+  ASSERT_NE(::mkdtemp(out.data()), nullptr);
+  for (const char* part : {"/hosts", "/cells", "/claims"}) {
+    std::filesystem::create_directory(out + part);
+  }
+  const std::string first = out + "/hosts/first.json";
+  std::ofstream(first) << R"({"schema": "testbed-host/1", "host": "n0", "kind": {"kernel": "2"}})";
+  const HostChecks of_kind{.load = false, .throttle = false, .kind = true};
+  EXPECT_THAT(WhyRefused(out, out, of_kind), HasSubstr("another kind than n0"));
+  {
+    const std::optional<Claim> claim = Claim::Try(out + "/claims/round-1");
+    ASSERT_TRUE(claim.has_value());
+    ForgetFirst(out);
+    EXPECT_TRUE(std::filesystem::exists(first)) << "it runs a block";
+  }
+  std::ofstream(out + "/cells/one.json") << "{}";
+  ForgetFirst(out);
+  EXPECT_TRUE(std::filesystem::exists(first)) << "it has finished a cell";
+  std::filesystem::remove(out + "/cells/one.json");
+  ForgetFirst(out);
+  EXPECT_FALSE(std::filesystem::exists(first));
+  EXPECT_EQ(WhyRefused(out, out, of_kind), "");
+  EXPECT_TRUE(std::filesystem::exists(first)) << "this host is the first now";
+  ForgetFirst(out + "/none");  // results that nobody has begun
+  std::filesystem::remove_all(out);
+}
+
 TEST(HostCheckTest, ListsOfChecks) {
   EXPECT_TRUE(ParseHostChecks("load,kind").kind);
   EXPECT_FALSE(ParseHostChecks("load,kind").throttle);
