@@ -118,11 +118,24 @@ HostChecks ParseHostChecks(const std::string& list) {
   return checks;
 }
 
+FrequencyCap LowestCap(const std::string& directory, long cpus) {
+  FrequencyCap lowest;
+  for (long cpu = 0; cpu < cpus; ++cpu) {
+    const std::string at = fmt::format("{}/cpu{}/cpufreq/", directory, cpu);
+    const uint64_t capped = ReadNumber(at + "scaling_max_freq").value_or(0);
+    const uint64_t full = ReadNumber(at + "cpuinfo_max_freq").value_or(0);
+    if (capped == 0 || full == 0) continue;  // it is offline, or the kernel tells nothing
+    // The processors of a chip may have different full frequencies.
+    const bool lower = static_cast<double>(capped) * static_cast<double>(lowest.full_khz) <
+                       static_cast<double>(lowest.capped_khz) * static_cast<double>(full);
+    if (lowest.full_khz == 0 || lower) lowest = {capped, full};
+  }
+  return lowest;
+}
+
 HostMoment WatchHost(const BlockDevice* disk) {
-  const std::string cpu = "/sys/devices/system/cpu/cpu0/cpufreq/";
   HostMoment moment;
-  moment.capped_khz = ReadNumber(cpu + "scaling_max_freq").value_or(0);
-  moment.full_khz = ReadNumber(cpu + "cpuinfo_max_freq").value_or(0);
+  moment.cap = LowestCap("/sys/devices/system/cpu", ::sysconf(_SC_NPROCESSORS_CONF));
   constexpr std::chrono::milliseconds kWatch(1000);
   const uint64_t throttled = ThrottleCount();
   const DeviceStats disk_before = disk == nullptr ? DeviceStats() : disk->Stats();
@@ -161,9 +174,9 @@ std::string WhyBusy(const HostChecks& checks, const std::function<HostMoment()>&
                         *seen.steal * 100);
     } else if (checks.throttle && seen.throttled != 0) {
       why = "it is throttled: its processors are too hot";
-    } else if (checks.throttle && seen.capped_khz < seen.full_khz) {
-      why = fmt::format("it is throttled: its processors may run at {} of {} MHz",
-                        seen.capped_khz / 1000, seen.full_khz / 1000);
+    } else if (checks.throttle && seen.cap.capped_khz < seen.cap.full_khz) {
+      why = fmt::format("it is throttled: one or more of its processors may run at {} of {} MHz",
+                        seen.cap.capped_khz / 1000, seen.cap.full_khz / 1000);
     }
     if (why.empty()) return why;
   }

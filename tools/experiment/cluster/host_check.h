@@ -33,13 +33,21 @@ struct HostChecks {
 // (kUsage) for other words.
 HostChecks ParseHostChecks(const std::string& list);
 
+// The highest frequency that a processor may run at, and that of its chip; 0 when not known.
+struct FrequencyCap {
+  uint64_t capped_khz = 0, full_khz = 0;
+};
+// Returns those of the processor that is capped most, among the first `cpus` in the directory,
+// which is /sys/devices/system/cpu.
+FrequencyCap LowestCap(const std::string& directory, long cpus);
+
 // What the host did for about a second. Shares are of all its processors, and absent where they are
 // not known.
 struct HostMoment {
   std::optional<double> foreign_cpu, steal;
   double in_flight = 0;    // mean number of reads and writes that were in flight at the disk
   uint64_t throttled = 0;  // times that a processor was slowed down because it was hot
-  uint64_t capped_khz = 0, full_khz = 0;  // highest frequency that is allowed, and that of the chip
+  FrequencyCap cap = {};   // of the processor that is capped most
 };
 // `disk` is the one under the databases; null when there is none.
 HostMoment WatchHost(const BlockDevice* disk);

@@ -55,10 +55,33 @@ TEST(HostCheckTest, AHostWhoseDiskIsBusyIsRefused) {
 TEST(HostCheckTest, AThrottledHostIsRefused) {
   EXPECT_THAT(WhyBusy({}, Seen({{.steal = 0.2}}), 1), HasSubstr("the hypervisor takes 20 %"));
   EXPECT_THAT(WhyBusy({}, Seen({{.throttled = 3}}), 1), HasSubstr("too hot"));
-  EXPECT_THAT(WhyBusy({}, Seen({{.capped_khz = 1'200'000, .full_khz = 3'600'000}}), 1),
+  EXPECT_THAT(WhyBusy({}, Seen({{.cap = {1'200'000, 3'600'000}}}), 1),
               HasSubstr("1200 of 3600 MHz"));
-  EXPECT_EQ(WhyBusy({}, Seen({{.capped_khz = 3'600'000, .full_khz = 3'600'000}}), 1), "");
+  EXPECT_EQ(WhyBusy({}, Seen({{.cap = {3'600'000, 3'600'000}}}), 1), "");
   EXPECT_EQ(WhyBusy({.throttle = false}, Seen({{.steal = 0.2, .throttled = 3}}), 1), "");
+}
+
+// Once, only the first processor was looked at.
+TEST(HostCheckTest, TheProcessorThatIsCappedMostDecides) {
+  std::string cpus = testing::TempDir() + "host_check_XXXXXX";
+  ASSERT_NE(::mkdtemp(cpus.data()), nullptr);
+  const auto set = [&](int cpu, int capped, int full) {
+    const std::string at = cpus + "/cpu" + std::to_string(cpu) + "/cpufreq";
+    std::filesystem::create_directories(at);
+    std::ofstream(at + "/scaling_max_freq") << capped << '\n';
+    std::ofstream(at + "/cpuinfo_max_freq") << full << '\n';
+  };
+  EXPECT_EQ(LowestCap(cpus, 4).full_khz, 0u) << "a kernel that tells nothing";
+  set(0, 5'000'000, 5'000'000);
+  set(2, 3'000'000, 3'000'000);  // a slower kind of processor, which has its full frequency
+  FrequencyCap cap = LowestCap(cpus, 4);
+  EXPECT_EQ(cap.capped_khz, cap.full_khz);
+  set(3, 4'000'000, 5'000'000);
+  cap = LowestCap(cpus, 4);
+  EXPECT_EQ(cap.capped_khz, 4'000'000u);
+  EXPECT_EQ(cap.full_khz, 5'000'000u);
+  EXPECT_EQ(LowestCap(cpus, 3).capped_khz, LowestCap(cpus, 3).full_khz);
+  std::filesystem::remove_all(cpus);
 }
 
 TEST(HostCheckTest, AHostOfAnotherKindIsRefused) {
