@@ -141,17 +141,20 @@ void ResolveTask(const std::function<const char*(const char*)>& variable, TaskOp
 }
 
 std::string FirstHost(const std::string& list) {
-  const size_t end = list.find_first_of(",[");
-  const std::string name = list.substr(0, end);
-  if (end == std::string::npos || list[end] == ',') return name;
-  // n[07-09,12]-ib has the numbers in brackets, and perhaps a suffix.
-  const size_t close = list.find(']', end);
-  if (close == std::string::npos) return "";
-  const std::string numbers = list.substr(end + 1, close - end - 1);
-  const size_t suffix_end = list.find(',', close);
-  const std::string suffix =
-      list.substr(close + 1, suffix_end == std::string::npos ? suffix_end : suffix_end - close - 1);
-  return name + numbers.substr(0, numbers.find_first_of(",-")) + suffix;
+  std::string name;
+  for (size_t at = 0; at < list.size() && list[at] != ',';) {
+    if (list[at] != '[') {
+      name += list[at++];
+      continue;
+    }
+    // n[07-09,12]-ib has the numbers in brackets; rack[1-2]n[1-3] has several pairs of them.
+    const size_t close = list.find(']', at);
+    if (close == std::string::npos) return "";
+    const std::string numbers = list.substr(at + 1, close - at - 1);
+    name += numbers.substr(0, numbers.find_first_of(",-"));
+    at = close + 1;
+  }
+  return name;
 }
 
 }  // namespace testbed

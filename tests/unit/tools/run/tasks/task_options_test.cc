@@ -133,6 +133,9 @@ TEST(TaskOptionsTest, TheFirstHostOfAListOfSlurm) {
   EXPECT_EQ(FirstHost("n[1-3]"), "n1");
   EXPECT_EQ(FirstHost("n[07,09]-ib,m[1-2]"), "n07-ib");
   EXPECT_EQ(FirstHost("rack[1-2]"), "rack1");
+  EXPECT_EQ(FirstHost("rack[1-2]n[1-3]"), "rack1n1");
+  EXPECT_EQ(FirstHost("rack[3,5]n[07,09]-ib,m1"), "rack3n07-ib");
+  EXPECT_EQ(FirstHost("rack[1-2]n[1"), "");
   EXPECT_EQ(FirstHost(""), "");
 }
 
