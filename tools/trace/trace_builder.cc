@@ -55,9 +55,7 @@ TraceClient& TraceBuilder::client(uint64_t i) {
 }
 
 uint32_t TraceBuilder::TableOf(std::string_view name) {
-  const auto known = std::find_if(facts_.tables.begin(), facts_.tables.end(),
-                                  [&](const TraceTable& table) { return table.name == name; });
-  if (known != facts_.tables.end()) return known->id;
+  if (const auto known = tables_.find(name); known != tables_.end()) return known->second;
   if (facts_.tables.size() == kMostTraceTables) {
     throw Error(Error::kUsage,
                 fmt::format("{} names more tables than a trace may have, which is {}",
@@ -71,6 +69,7 @@ uint32_t TraceBuilder::TableOf(std::string_view name) {
                             options_.from, Utf8Text(text)));
   }
   const auto id = static_cast<uint32_t>(facts_.tables.size());
+  tables_.emplace(text, id);
   facts_.tables.push_back({id, std::move(text), {}, {}});
   return id;
 }

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,8 +52,9 @@ class TraceBuilder {
   TraceWriter writer_;
   TraceFacts facts_;
   const size_t most_clients_;
-  std::vector<std::unique_ptr<TraceClient>> clients_;  // by number of the client in the trace
-  std::unordered_map<uint64_t, size_t> own_;           // that number, by client of the file
+  std::vector<std::unique_ptr<TraceClient>> clients_;    // by number of the client in the trace
+  std::unordered_map<uint64_t, size_t> own_;             // that number, by client of the file
+  std::map<std::string, uint32_t, std::less<>> tables_;  // id of a table, by its name
 };
 
 }  // namespace testbed

@@ -309,6 +309,9 @@ TEST_F(TraceImportTest, WrongLinesAreNamed) {
   EXPECT_THAT(Refusal("key\n"), HasSubstr("holds no operations"));
   EXPECT_THAT(Refusal("key,table\na,x\xe9\n"),
               HasSubstr("input names the table x\\xe9, which is no UTF-8 text"));
+  std::string many = "key,table\n";
+  for (int i = 0; i <= 2 * 4096; ++i) many += "k,t" + std::to_string(i / 2) + "\n";
+  EXPECT_THAT(Refusal(many), HasSubstr("names more tables than a trace may have, which is 4096"));
   EXPECT_THAT(Refusal("1,2\n", {.format = ImportOptions::kTwitter}), HasSubstr("not the 7"));
 }
 
