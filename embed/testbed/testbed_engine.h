@@ -42,6 +42,8 @@
 // rollback return TESTBED_FAILED and change nothing: the transaction stays open, and the thread of
 // its first write can go on with it, commit it or roll it back. A close of its session on another
 // thread returns TESTBED_FAILED, after which writes may wait until the first thread has ended.
+// postgres and mysql start a server, which ends with the thread that opened the engine: open them
+// in a thread that outlives their use.
 //
 // Keys compare as unsigned bytes. Keys and values may hold any bytes, zeros too.
 #ifndef TESTBED_ENGINE_C_H_
