@@ -1,5 +1,8 @@
 #include "engines/mmapv1/mmapv1_engine.h"
 
+#include <unistd.h>
+
+#include "device/error.h"
 #include "device/file/directory.h"
 #include "engines/mmapv1/check/check.h"
 #include "engines/mmapv1/files/settings.h"
@@ -73,6 +76,8 @@ std::vector<std::pair<std::string, std::string>> Mmapv1Engine::EffectiveSettings
 
 bool Recognises(const std::string& dir) { return IsFileThere(NsPath(dir)); }
 
+std::string UnfitHere() { return UnfitPages(static_cast<uint64_t>(::sysconf(_SC_PAGESIZE))); }
+
 }  // namespace
 }  // namespace mmapv1
 
@@ -87,7 +92,9 @@ EngineInfo Mmapv1EngineInfo() {
                 "journal.lsn", "journal.spare",      "journal.spare.new"};
   info.recognises = mmapv1::Recognises;
   info.check_options = [](const EngineOptions& o) { (void)mmapv1::MakeSettings(o); };
+  info.missing = mmapv1::UnfitHere;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
+    if (const std::string why = mmapv1::UnfitHere(); !why.empty()) throw Error(Error::kUsage, why);
     return std::make_unique<mmapv1::Mmapv1Engine>(dir, mmapv1::MakeSettings(options));
   };
   info.check = info.tree = mmapv1::InspectDatabase;

@@ -119,4 +119,12 @@ Capabilities Mmapv1Capabilities() {
   return can;
 }
 
+std::string UnfitPages(uint64_t page_bytes) {
+  if (page_bytes <= kMemoryPage) return "";
+  return fmt::format(
+      "mmapv1 maps memory pages of {} bytes, and those of this kernel have {}; boot a kernel with "
+      "pages of {} bytes, or take another engine",
+      kMemoryPage, page_bytes, kMemoryPage);
+}
+
 }  // namespace testbed::mmapv1

@@ -51,6 +51,11 @@ Settings MakeSettings(const EngineOptions& options);
 
 Capabilities Mmapv1Capabilities();
 
+// Returns why databases cannot be opened on a kernel whose memory pages have so many bytes; "" when
+// they can. The engine drops and syncs ranges of whole pages of kMemoryPage bytes, and such a
+// kernel refuses those that are no whole pages of its own.
+std::string UnfitPages(uint64_t page_bytes);
+
 }  // namespace testbed::mmapv1
 
 #endif  // TESTBED_ENGINES_MMAPV1_FILES_SETTINGS_H_

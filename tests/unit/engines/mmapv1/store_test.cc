@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "device/error.h"
+#include "engines/mmapv1/files/format.h"
+#include "engines/mmapv1/settings.h"
 #include "tests/own_counter.h"
 #include "tests/unit/engines/mmapv1/test_util.h"
 
@@ -31,6 +33,12 @@ uint64_t More(Store* store, const std::string& name) {
   EngineCounters counters;
   store->AddCounters(&counters);
   return OwnCounter(counters, name);
+}
+
+// A kernel with pages of 64 KiB refuses to drop 4 KiB of a private view, in the middle of a run.
+TEST(Mmapv1SettingsTest, AKernelWithLargerPagesIsRefused) {
+  EXPECT_EQ(UnfitPages(kMemoryPage), "");
+  EXPECT_NE(UnfitPages(65536).find("and those of this kernel have 65536"), std::string::npos);
 }
 
 class Mmapv1StoreTest : public Mmapv1Test {
