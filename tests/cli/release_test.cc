@@ -38,15 +38,19 @@ class ReleaseRunTest : public CommandTest {
 
   // Installs a release by a hard link to testbed: a program knows which release it is by the
   // directory that it lies in. That of an installation is named by a hash (build_engine.sh).
-  void Install(const std::string& engine, const std::string& release) {
+  void Install(const std::string& engine, const std::string& release,
+               const std::string& made = "") {
     const fs::path folder =
         releases_ / (engine + "-" + (release.starts_with('/') ? "0a1b2c3d" : release));
     fs::create_directories(folder);
     std::error_code other_device;
     fs::create_hard_link(TestbedBinary(), folder / "testbed", other_device);
     if (other_device) fs::copy_file(TestbedBinary(), folder / "testbed");
-    std::ofstream(folder / "release.json") << json{
-        {"engine", engine}, {"release", release}, {"from", "2024-05"}, {"recipe", "cc -O2"}};
+    std::ofstream(folder / "release.json") << json{{"engine", engine},
+                                                   {"release", release},
+                                                   {"from", "2024-05"},
+                                                   {"recipe", "cc -O2"},
+                                                   {"made", made}};
   }
 
   CommandResult With(const std::string& arguments) {
@@ -104,7 +108,7 @@ TEST_F(ReleaseRunTest, ShellsCompleteTheReleasesThatAreInstalledAtThatTime) {
 // Wherever a release can be named, an installation of one's own can be, by its prefix.
 TEST_F(ReleaseRunTest, AnInstallationIsNamedByItsPrefix) {
   const std::string name = "btree@/opt/my btree";
-  Install("btree", "/opt/my btree");
+  Install("btree", "/opt/my btree", "4711 1700000000");
   for (const char* slashes : {"", "/", "//"}) {
     const CommandResult result =
         With("--engine '" + name + slashes + "' --dir d --fresh --json run.json" +
@@ -112,7 +116,9 @@ TEST_F(ReleaseRunTest, AnInstallationIsNamedByItsPrefix) {
     ASSERT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("release /opt/my btree of 2024-05: cc -O2"));
     EXPECT_EQ(Json("run.json")["options"]["release"], "/opt/my btree");
-    EXPECT_EQ(Json("run.json")["runs"][0]["engine"]["release"]["name"], "/opt/my btree");
+    const json of_run = Json("run.json")["runs"][0]["engine"]["release"];
+    EXPECT_EQ(of_run["name"], "/opt/my btree");
+    EXPECT_EQ(of_run["made"], "4711 1700000000") << "another build there has the same name";
   }
   const std::string again =
       "--dir d --reuse --workload point-read --threads 1 --operations 9 --quiet";

@@ -122,7 +122,9 @@ void CheckBuildOfCaller(const EngineRelease& own) {
 }  // namespace
 
 json EngineRelease::ToJson() const {
-  return {{"name", release}, {"from", from}, {"recipe", recipe}};
+  json all = {{"name", release}, {"from", from}, {"recipe", recipe}};
+  if (!made.empty()) all["made"] = made;
+  return all;
 }
 
 NamedEngine SplitRelease(const std::string& name) {
