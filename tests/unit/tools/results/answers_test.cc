@@ -117,7 +117,8 @@ TEST_F(BenchmarkTest, AnOperationIsABenchmark) {
   EXPECT_FALSE(exported["benchmarks"][2].contains("kernel_reads_per_op")) << "it is not known";
 }
 
-// Once, a comparison of reads showed the processor time of reads and updates together as that of reads.
+// Once, a comparison of reads showed the processor time of reads and updates together as that of
+// reads.
 TEST_F(BenchmarkTest, ATotalOfSeveralKindsOfOperationsIsNotThatOfOneKind) {
   Add(SmallDocument());
   const json benchmarks = Export()["benchmarks"];
