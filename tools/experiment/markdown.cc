@@ -7,6 +7,7 @@
 
 #include "tools/experiment/report.h"
 #include "tools/experiment/verdict/added_rounds.h"
+#include "tools/experiment/verdict/mixed_texts.h"
 #include "tools/experiment/verdict/verdict.h"
 #include "tools/output/table.h"
 
@@ -36,7 +37,7 @@ std::string Heading(const ResultSet& results) {
       Counted(results.planned_runs(), "cell"), first, first == last ? "" : " to " + last,
       fmt::join(at.versions, ", "), fmt::join(at.machines, "; "), fmt::join(at.devices, ", "),
       foreign.empty() ? "" : "On the machine, " + foreign + ".\n");
-  for (const std::string& mixed : results.MixedTexts()) text += "\n! " + mixed + ".\n";
+  for (const std::string& mixed : MixedTexts(results)) text += "\n! " + mixed + ".\n";
   const std::string looks = LooksText(results.looks());
   if (!e.findings.empty() && !looks.empty()) text += "\n! " + looks + ".\n";
   return text;

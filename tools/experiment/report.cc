@@ -10,6 +10,7 @@
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/added_rounds.h"
 #include "tools/experiment/verdict/advise.h"
+#include "tools/experiment/verdict/mixed_texts.h"
 #include "tools/experiment/verdict/verdict.h"
 #include "tools/output/table.h"
 
@@ -136,7 +137,7 @@ nlohmann::json FindingsJson(const ResultSet& results) {
                    {"foreign_cpu", foreign_cpu},
                    {"machines", at.machines},
                    {"versions", at.versions},
-                   {"mixed", results.MixedTexts()},
+                   {"mixed", MixedTexts(results)},
                    {"id", v.id},
                    {"claim", v.claim},
                    {"systems", v.systems},
@@ -169,7 +170,7 @@ std::string ExperimentText(const ResultSet& results, const ReportStyle& style) {
       fmt::format("{}: {}\n{}{} of {}{}{}{}\n", e.name, e.title, ScaleText(results),
                   Count(results.finished_runs()), Counted(results.planned_runs(), "cell"), rounds,
                   grades.empty() ? "" : "; " + grades, foreign.empty() ? "" : "\n" + foreign);
-  for (const std::string& mixed : results.MixedTexts()) head += "! " + mixed + "\n";
+  for (const std::string& mixed : MixedTexts(results)) head += "! " + mixed + "\n";
   const std::string waiting = WaitingClientsText(results);
   const std::string foot = FindingsText(results) + "\n" +
                            (waiting.empty() ? "" : waiting + "\n") + NotRunText(results);

@@ -115,15 +115,15 @@ class ResultSet {
   // Returns the number of finished runs of each accuracy grade (GradeOf).
   std::map<std::string, int> Grades() const;
   const Circumstances& circumstances() const { return circumstances_; }
-  // Returns a sentence for each thing that differs between runs whose figures are averaged or
-  // compared: their machines, builds of testbed and versions of an engine, the memory, rows or
-  // device of a cell's rounds, and whether their engines' libraries have assertions.
-  std::vector<std::string> MixedTexts() const;
+  // Returns the values that a numeric option had in the runs of the cell.
+  std::set<uint64_t> OptionValues(size_t cell, const std::string& option) const;
+  // Returns the settings of the queues of the cell's devices (BlockDevice::QueueSettings), by name.
+  const std::map<std::string, std::set<std::string>>& queues(size_t cell) const {
+    return queues_[cell];
+  }
 
  private:
   void Read(size_t cell, const Cell& of_round, const ResultsDir& dir);
-  // Returns the values that a numeric option had in the runs of the cell.
-  std::set<uint64_t> OptionValues(size_t cell, const std::string& option) const;
   bool NoteFailure(const Cell& of_round, const nlohmann::json& run);
   bool Keeps(const std::string& figure) const;
   void NoteSurroundings(size_t cell, const nlohmann::json& document);
@@ -144,8 +144,7 @@ class ResultSet {
   nlohmann::json load_;
   std::vector<std::string> not_in_force_;        // by cell
   std::vector<std::vector<std::string>> hosts_;  // by cell and round
-  // The settings of the queues of a cell's devices (BlockDevice::QueueSettings), by cell and name.
-  std::vector<std::map<std::string, std::set<std::string>>> queues_;
+  std::vector<std::map<std::string, std::set<std::string>>> queues_;  // by cell and name
   std::vector<std::string> grades_, failures_;
   Circumstances circumstances_;
   mutable std::map<std::pair<size_t, std::string>, std::vector<double>> values_;

@@ -19,6 +19,7 @@
 #include "tools/experiment/verdict/added_rounds.h"
 #include "tools/experiment/verdict/advise.h"
 #include "tools/experiment/verdict/equal_terms.h"
+#include "tools/experiment/verdict/mixed_texts.h"
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
 
@@ -243,7 +244,7 @@ json ConfidenceJson(const ResultSet& results, const json& tables, const json& fi
   const Circumstances& at = results.circumstances();
   const std::string foreign = ForeignCpuText(at);
   if (!foreign.empty()) sentences.push_back(Sentence(foreign, at.foreign_runs != 0));
-  for (const std::string& mixed : results.MixedTexts()) sentences.push_back(Sentence(mixed, true));
+  for (const std::string& mixed : MixedTexts(results)) sentences.push_back(Sentence(mixed, true));
   const std::string looks = LooksText(results.looks());
   if (!findings.empty() && !looks.empty()) sentences.push_back(Sentence(looks, true));
   AddUnequalTerms(tables, findings, &sentences);

@@ -15,6 +15,7 @@
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/tables.h"
+#include "tools/experiment/verdict/mixed_texts.h"
 #include "tools/experiment/verdict/verdict.h"
 
 namespace testbed {
@@ -137,21 +138,21 @@ TEST_F(KeptResultsTest, SeveralVersionsOfAnEngineAreNamed) {
     dir_.WriteCell(cells_[cell], {{"runs", {run}}});
   };
   for (size_t cell : {0, 1, 4}) write(cell, "7.8.3");
-  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty());
+  EXPECT_THAT(MixedTexts(Results()), testing::IsEmpty());
   write(4, "7.9.2");  // the second round of the first cell
-  EXPECT_THAT(Results().MixedTexts(),
+  EXPECT_THAT(MixedTexts(Results()),
               ElementsAre("the runs are of 2 versions of rocksdb, whose differences are in the "
                           "figures: rocksdb 7.8.3; rocksdb 7.9.2"));
   write(4, "7.8.3");
   write(1, "7.9.2");
-  EXPECT_EQ(Results().MixedTexts().size(), 1u) << "a cell that is compared with the others";
+  EXPECT_EQ(MixedTexts(Results()).size(), 1u) << "a cell that is compared with the others";
   const OptionMap options = cells_[1].options;
   for (const auto& [name, value] : OptionMap{{"engine", "rocksdb@7.9.2"},
                                              {"server", "mariadb@10.1"},
                                              {"engine-option.program", "/opt/mariadbd"}}) {
     cells_[1].options = options;
     cells_[1].options[name] = value;
-    EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty()) << name << " chooses the version";
+    EXPECT_THAT(MixedTexts(Results()), testing::IsEmpty()) << name << " chooses the version";
   }
 }
 

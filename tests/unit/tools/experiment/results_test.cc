@@ -20,6 +20,7 @@
 #include "tools/experiment/report.h"
 #include "tools/experiment/sweep/explain.h"
 #include "tools/experiment/tables.h"
+#include "tools/experiment/verdict/mixed_texts.h"
 #include "tools/experiment/verdict/verdict.h"
 
 namespace testbed {
@@ -361,9 +362,9 @@ TEST_F(ResultsTest, RunsOfSeveralBuildsOfAVersionAreNamed) {
     dir_.WriteCell(cells_[cell], {{"runs", {Run(90)}}, {"testbed", "1.0"}, {"build", build}});
   };
   for (size_t cell : {0, 1}) write(cell, "abc");
-  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty());
+  EXPECT_THAT(MixedTexts(Results()), testing::IsEmpty());
   write(2, "def");
-  EXPECT_THAT(Results().MixedTexts(),
+  EXPECT_THAT(MixedTexts(Results()),
               ElementsAre("the runs are of 2 builds of testbed, whose differences are in the "
                           "figures: 1.0, abc, Release; 1.0, def, Release"));
 }
@@ -380,11 +381,11 @@ TEST_F(ResultsTest, RunsOfSeveralMachinesOrVersionsAreNamed) {
   };
   write(0, "EPYC", "1.0", 1 << 20);
   write(1, "EPYC", "1.0", 2 << 20);  // another cell may have other memory
-  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty());
+  EXPECT_THAT(MixedTexts(Results()), testing::IsEmpty());
   write(4, "Xeon", "1.1", 3 << 20);  // the second round of the first cell
   const ResultSet results = Results();
   const std::string machines = "the runs are of 2 machines, whose differences are in the figures: ";
-  EXPECT_THAT(results.MixedTexts(),
+  EXPECT_THAT(MixedTexts(results),
               ElementsAre(testing::StartsWith(machines + "EPYC, 2 processors"),
                           "the runs are of 2 builds of testbed, whose differences are in the "
                           "figures: 1.0; 1.1",
@@ -409,14 +410,14 @@ TEST_F(ResultsTest, AnEngineWhoseLibraryHasAssertionsIsNamedBesideOthers) {
   };
   write(0, "rocksdb", "on");
   write(1, "rocksdb", "on");
-  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty()) << "it is compared with itself alone";
+  EXPECT_THAT(MixedTexts(Results()), testing::IsEmpty()) << "it is compared with itself alone";
   write(1, "btree", nullptr);
   const std::string sentence = "the library of rocksdb 7.8.3 has assertions, which cost it time";
-  EXPECT_THAT(Results().MixedTexts(), ElementsAre(testing::StartsWith(sentence)));
+  EXPECT_THAT(MixedTexts(Results()), ElementsAre(testing::StartsWith(sentence)));
   EXPECT_THAT(ExperimentText(Results()), HasSubstr("\n! " + sentence));
   EXPECT_THAT(FindingsMarkdown(Results()), HasSubstr("\n! " + sentence));
   write(0, "rocksdb", "off");
-  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty());
+  EXPECT_THAT(MixedTexts(Results()), testing::IsEmpty());
 }
 
 TEST_F(ResultsTest, OneRoundHasNoVerdict) {

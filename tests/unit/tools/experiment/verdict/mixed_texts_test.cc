@@ -1,4 +1,6 @@
-// Tests what is said of runs that differ in their devices (ResultSet::MixedTexts).
+// Tests what is said of runs that differ in their devices.
+#include "tools/experiment/verdict/mixed_texts.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 
 #include "tests/unit/tools/experiment/small_results.h"
 #include "tools/experiment/report.h"
-#include "tools/experiment/results.h"
 
 namespace testbed {
 namespace {
@@ -27,11 +28,11 @@ TEST_F(MixedTextsTest, RoundsOnDevicesThatDifferAreNamed) {
   write(0, "0", "128");
   write(1, "1", "128");   // another cell may have another device
   write(4, "0", "4096");  // the second round of the first cell
-  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty());
+  EXPECT_THAT(MixedTexts(Results()), testing::IsEmpty());
   write(4, "1", "128");
   const std::string sentence =
       "the rounds of " + cells_[0].name + " had devices that differ in rotational (0, 1)";
-  EXPECT_THAT(Results().MixedTexts(), testing::ElementsAre(sentence));
+  EXPECT_THAT(MixedTexts(Results()), testing::ElementsAre(sentence));
   EXPECT_THAT(ExperimentText(Results()),
               testing::HasSubstr("\n! the rounds of " + cells_[0].name));
 }
