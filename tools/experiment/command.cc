@@ -145,9 +145,7 @@ bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* di
     });
     if (cells.empty()) continue;  // an earlier call has measured them
     if (!a.run.quiet) {
-      const Forecast forecast = ForecastOf(cells, [](const Cell&) { return false; });
-      fmt::print(stderr, "advise: {} ways cannot be told apart; round {} of at most {}, {}\n",
-                 names.size(), round, most, AboutText(forecast));
+      fmt::print(stderr, "{}", RoundOfFinalsText(names.size(), cells, most, dir->RehearsalsDir()));
     }
     dir->Create(e, plan);
     if (!RunExperiment(e, cells, *dir, a.run)) return false;

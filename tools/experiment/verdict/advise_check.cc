@@ -89,11 +89,20 @@ std::string FinalsText(const std::vector<Cell>& cells, int most) {
   std::vector<Cell> last = cells;
   std::erase_if(last, [&](const Cell& cell) { return cell.round != rounds || !cell.runs(); });
   if (most <= rounds || last.size() < 2) return "";
-  const Forecast each = ForecastOf(last, [](const Cell&) { return false; });
+  Forecast each = ForecastOf(last, [](const Cell&) { return false; });
+  each.rehearse_seconds = 0;  // those of the rounds before serve these, too
   return fmt::format(
       "advise: then up to {} more of the ways that cannot be told from the best one, {} each if "
       "those are all\n",
       Counted(static_cast<uint64_t>(most - rounds), "round"), AboutText(each));
+}
+
+std::string RoundOfFinalsText(size_t ways, const std::vector<Cell>& cells, int most,
+                              const std::string& rehearsals_dir) {
+  const Forecast forecast = ForecastOf(
+      cells, [](const Cell&) { return false; }, rehearsals_dir);
+  return fmt::format("advise: {} cannot be told apart; round {} of at most {}, {}\n",
+                     Counted(ways, "way"), cells.at(0).round, most, AboutText(forecast));
 }
 
 std::string WillRefuseText(const std::vector<Cell>& cells, const std::string& out, bool scratch) {

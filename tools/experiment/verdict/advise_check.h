@@ -3,6 +3,7 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_CHECK_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_CHECK_H_
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,6 +34,12 @@ std::string WillRefuseText(const std::vector<Cell>& cells, const std::string& ou
 // the best one, until there were `most` rounds: how many, and how long each takes at most; "" when
 // none may follow. The forecast of the cells leaves them out.
 std::string FinalsText(const std::vector<Cell>& cells, int most);
+
+// Returns the line on a round of finals that begins: `ways` of them cannot be told apart, and
+// `cells`, one at least, are those of the round that are still to run, with the rehearsals that are
+// in `rehearsals_dir`.
+std::string RoundOfFinalsText(size_t ways, const std::vector<Cell>& cells, int most,
+                              const std::string& rehearsals_dir);
 
 }  // namespace testbed
 

@@ -13,6 +13,7 @@
 
 #include "engines/registry.h"
 #include "tools/experiment/report.h"
+#include "tools/experiment/sweep/forecast.h"
 #include "tools/experiment/verdict/advice_config.h"
 #include "tools/experiment/verdict/advise_check.h"
 #include "tools/statistics/normal.h"
@@ -298,6 +299,14 @@ TEST_F(AdviseTest, TheRoundsThatMayFollowAreForecastToo) {
   Plan(3);
   EXPECT_THAT(FinalsText(cells_, 9), testing::StartsWith("advise: then up to 6 rounds more of "));
   EXPECT_THAT(FinalsText(cells_, 9), testing::EndsWith(" each if those are all\n"));
+  // The rehearsals of --cache-pct most are those of the rounds before.
+  std::vector<Cell> last = cells_;
+  std::erase_if(last, [](const Cell& cell) { return cell.round != 3; });
+  EXPECT_THAT(RoundOfFinalsText(2, last, 9, ""),
+              testing::StartsWith("advise: 2 ways cannot be told apart; round 3 of at most 9, "));
+  Forecast each = ForecastOf(last, [](const Cell&) { return false; });
+  each.rehearse_seconds = 0;
+  EXPECT_THAT(FinalsText(cells_, 9), HasSubstr(", " + AboutText(each) + " each if "));
   EXPECT_EQ(FinalsText(cells_, 3), "") << "no round follows";
   EXPECT_EQ(FinalsText(cells_, 0), "") << "it is another experiment";
   const std::string first = cells_[0].name;
