@@ -177,9 +177,8 @@ DeviceStats StatsOf(const std::vector<std::string>& sysfs) {
     if (!text) throw Error::Io("read", path, errno);
     const std::optional<DeviceStats> stats = ParseDeviceStats(*text);
     if (!stats) {
-      throw Error(Error::kRun,
-                  path + " does not hold a device's statistics: the device " +
-                      fs::path(device).filename().string() + " is gone");
+      throw Error(Error::kRun, path + " does not hold a device's statistics: the device " +
+                                   fs::path(device).filename().string() + " is gone");
     }
     sum = sum + *stats;
   }

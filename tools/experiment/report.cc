@@ -172,8 +172,8 @@ std::string ExperimentText(const ResultSet& results, const ReportStyle& style) {
                   grades.empty() ? "" : "; " + grades, foreign.empty() ? "" : "\n" + foreign);
   for (const std::string& mixed : MixedTexts(results)) head += "! " + mixed + "\n";
   const std::string waiting = WaitingClientsText(results);
-  const std::string foot = FindingsText(results) + "\n" +
-                           (waiting.empty() ? "" : waiting + "\n") + NotRunText(results);
+  const std::string foot =
+      FindingsText(results) + "\n" + (waiting.empty() ? "" : waiting + "\n") + NotRunText(results);
   const std::string tables = TablesText(results, style);
   // The advice is not wrapped, because it has lines for the configuration files of servers.
   const std::string advice = Advises(results) ? AdviceText(results) : "";

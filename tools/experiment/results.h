@@ -142,8 +142,8 @@ class ResultSet {
   // The load that was read last. Cells that share a load follow each other.
   std::string load_key_;
   nlohmann::json load_;
-  std::vector<std::string> not_in_force_;        // by cell
-  std::vector<std::vector<std::string>> hosts_;  // by cell and round
+  std::vector<std::string> not_in_force_;                             // by cell
+  std::vector<std::vector<std::string>> hosts_;                       // by cell and round
   std::vector<std::map<std::string, std::set<std::string>>> queues_;  // by cell and name
   std::vector<std::string> grades_, failures_;
   Circumstances circumstances_;

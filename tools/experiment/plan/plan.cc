@@ -415,9 +415,9 @@ void CheckOnly(const Experiment& e, const Where& only) {
       if (HasLabel(known, label)) continue;
       std::vector<std::string> there;
       for (const AxisValue& value : known.values) there.push_back(value.label);
-      throw Error(Error::kUsage, fmt::format("--only {}={}: the axis {} of experiment {} has {}{}",
-                                             axis, label, axis, e.name, fmt::join(there, ", "),
-                                             DidYouMean(label, there)));
+      throw Error(Error::kUsage,
+                  fmt::format("--only {}={}: the axis {} of experiment {} has {}{}", axis, label,
+                              axis, e.name, fmt::join(there, ", "), DidYouMean(label, there)));
     }
   }
 }

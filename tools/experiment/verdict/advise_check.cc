@@ -99,8 +99,7 @@ std::string FinalsText(const std::vector<Cell>& cells, int most) {
 
 std::string RoundOfFinalsText(size_t ways, const std::vector<Cell>& cells, int most,
                               const std::string& rehearsals_dir) {
-  const Forecast forecast = ForecastOf(
-      cells, [](const Cell&) { return false; }, rehearsals_dir);
+  const Forecast forecast = ForecastOf(cells, [](const Cell&) { return false; }, rehearsals_dir);
   return fmt::format("advise: {} cannot be told apart; round {} of at most {}, {}\n",
                      Counted(ways, "way"), cells.at(0).round, most, AboutText(forecast));
 }

@@ -31,8 +31,8 @@ struct Extract {
   std::vector<DocumentCell> cells;
 };
 
-constexpr const char* kPhaseFacts[] = {"name",              "kind",        "wrong",
-                                       "foreign_cpu_share", "steal_share", "ended_because"};
+constexpr const char* kPhaseFacts[] = {"name",        "kind",         "wrong", "foreign_cpu_share",
+                                       "steal_share", "ended_because"};
 
 Extract ReadExtract(const std::string& file) {
   json document = ReadResults(file);

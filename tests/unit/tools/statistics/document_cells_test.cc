@@ -37,10 +37,9 @@ json DocumentOf(const json& phases) {
 
 // An engine that leaves its pages to the settle looked as if it wrote less than one that does not.
 TEST(DocumentCellsTest, WhatASettleWroteIsInTheAmplificationOfThePhaseBeforeIt) {
-  const json phases = json::array({PhaseThatWrote("insert", "load", 300),
-                                   PhaseThatWrote("settle", "settle", 200),
-                                   PhaseThatWrote("settle", "settle", 50),
-                                   PhaseThatWrote("update", "measure", 700)});
+  const json phases = json::array(
+      {PhaseThatWrote("insert", "load", 300), PhaseThatWrote("settle", "settle", 200),
+       PhaseThatWrote("settle", "settle", 50), PhaseThatWrote("update", "measure", 700)});
   const auto amplification = [](const json& of, size_t cell) {
     return CellsOf(DocumentOf(of)).at(cell).samples.at("write_amplification").at(0).value;
   };

@@ -33,8 +33,7 @@ TEST_F(MixedTextsTest, RoundsOnDevicesThatDifferAreNamed) {
   const std::string sentence =
       "the rounds of " + cells_[0].name + " had devices that differ in rotational (0, 1)";
   EXPECT_THAT(MixedTexts(Results()), testing::ElementsAre(sentence));
-  EXPECT_THAT(ExperimentText(Results()),
-              testing::HasSubstr("\n! the rounds of " + cells_[0].name));
+  EXPECT_THAT(ExperimentText(Results()), testing::HasSubstr("\n! the rounds of " + cells_[0].name));
 }
 
 }  // namespace
