@@ -100,7 +100,8 @@ TEST(ExperimentTest, EnginesAndLabelsThatAreNotThereAreRefused) {
   PlanOptions only{"full", {}, {}, {}};
   only.only["io"] = {"direct", "bufered"};
   EXPECT_EQ(ErrorOf([&] { PlanCells(Small(), only); }),
-            "--only io=bufered: the axis io of experiment small has direct, buffered");
+            "--only io=bufered: the axis io of experiment small has direct, buffered; did you "
+            "mean buffered?");
   only.may_run_none = true;
   EXPECT_EQ(ErrorOf([&] { PlanCells(Small(), only); }), "no error") << "it was asked for before";
 }
