@@ -402,9 +402,11 @@ void CheckAxis(const Experiment& e, const std::string& option, const std::string
   if (e.FindAxis(axis) != nullptr) return;
   std::vector<std::string> names;
   for (const Axis& known : e.axes) names.push_back(known.name);
-  throw Error(Error::kUsage,
-              fmt::format("{} {}: experiment {} has no such axis; it has {}{}", option, axis,
-                          e.name, fmt::join(names, ", "), DidYouMean(axis, names)));
+  throw Error(
+      Error::kUsage,
+      fmt::format("{} {}: experiment {} has no such axis; it has {}{}", option, axis, e.name,
+                  names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+                  DidYouMean(axis, names)));
 }
 
 void CheckOnly(const Experiment& e, const Where& only) {

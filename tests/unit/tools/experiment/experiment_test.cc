@@ -104,6 +104,9 @@ TEST(ExperimentTest, EnginesAndLabelsThatAreNotThereAreRefused) {
             "mean buffered?");
   only.may_run_none = true;
   EXPECT_EQ(ErrorOf([&] { PlanCells(Small(), only); }), "no error") << "it was asked for before";
+  Experiment bare = Small();
+  bare.axes.clear();
+  EXPECT_THAT(ErrorOf([&] { CheckAxis(bare, "--only", "io"); }), HasSubstr("it has none"));
 }
 
 TEST(ExperimentTest, CellsAreTheCombinationsOfTheAxes) {
