@@ -220,6 +220,8 @@ int ExportStore(const ResultsWords& words) {
   std::vector<std::pair<std::string, std::string>> files;  // names and contents
   if (!words.csv.empty()) {
     for (const auto& [table, columns] : StoreColumns()) {
+      // A store of an earlier version may lack a table, until the next document is added.
+      if (Ask(store.get(), "PRAGMA table_info(" + table + ")").rows.empty()) continue;
       files.emplace_back(ExportFile(words, table),
                          AnswerCsv(Ask(store.get(), ExportSql(table, words.where))));
     }

@@ -471,12 +471,23 @@ TEST_F(ResultsStoreTest, AnExportBesideAnAdditionHasTheSameDocumentsInAllTables)
     const CommandResult exported = Run("results export --csv tables");
     EXPECT_EQ(exported.code, 0) << exported.err;
     const std::set<std::string> documents = documents_of("documents");
-    for (const char* table : {"runs", "results", "series"}) {
+    for (const char* table : {"runs", "results", "series", "causes"}) {
       EXPECT_EQ(documents_of(table), documents) << table;
     }
   }
   ::waitpid(adding, nullptr, 0);
   EXPECT_EQ(documents_of("documents").size(), 61u);
+}
+
+TEST_F(ResultsStoreTest, AStoreOfAnEarlierVersionIsExportedWithTheTablesThatItHas) {
+  Measure();
+  Add("run.json");
+  const std::string store = directory_ / "testbed-results.db";
+  SqliteFile::Open(store, SqliteFile::Access::kWrite)->Execute("DROP TABLE causes");
+  const CommandResult exported = Run("results export --csv tables");
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  EXPECT_TRUE(fs::exists(directory_ / "tables/results.csv"));
+  EXPECT_FALSE(fs::exists(directory_ / "tables/causes.csv"));
 }
 
 TEST_F(ResultsStoreTest, TwoResultsAreExportedForTheCompareToolOfGoogleBenchmark) {
