@@ -10,6 +10,7 @@ import pathlib
 import shlex
 import sqlite3
 import urllib.parse
+import warnings
 
 SCHEMA = "testbed-results/1"
 COMPARISON_SCHEMA = "testbed-ab/1"
@@ -27,11 +28,11 @@ class ResultsError(ValueError):
 
 
 def _files(paths):
-    """Yields the files that the paths stand for, in the order of their names."""
+    """Yields the files that the paths stand for, in the order of their names, and whether the file was found in a directory of them."""
     for path in [paths] if isinstance(paths, (str, pathlib.Path)) else paths:
         path = pathlib.Path(path)
         if not path.is_dir():
-            yield path
+            yield path, False
             continue
         experiment = (path / "experiment.json").exists()
         folders = [path / "cells", path / "loads"] if experiment else [path]
@@ -40,7 +41,7 @@ def _files(paths):
             found += [file for file in sorted((path / "failed").glob("*.json")) if path / "cells" / file.name not in found]
         if not found:
             raise ResultsError(f"{path} holds no results; give a directory with files written by --json")
-        yield from found
+        yield from ((file, not experiment) for file in found)
 
 
 def _is_store(path):
@@ -51,7 +52,27 @@ def _is_store(path):
         raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _document(path, wanted=SCHEMA):
+def _read(paths):
+    """Yields the files that the paths stand for, each with its document; with None if it is a store. A comparison by `testbed ab`
+    in a directory of results has no rows of runs: a warning names those that were left out."""
+    left_out, any_results = [], False
+    for path, in_directory in _files(paths):
+        document = None if _is_store(path) else _document(path, (SCHEMA, COMPARISON_SCHEMA) if in_directory else (SCHEMA,))
+        if document is not None and document["schema"] == COMPARISON_SCHEMA:
+            left_out.append(path)
+            continue
+        any_results = True
+        yield path, document
+    if not left_out:
+        return
+    why = "a comparison of testbed ab has the figures of two sides and no rows of runs"
+    if not any_results:
+        raise ResultsError(f"{left_out[0].parent} holds comparisons of testbed ab alone, and {why}; testbed_results.comparison reads one")
+    more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+    warnings.warn(f"left out {left_out[0]}{more}: {why}", stacklevel=4)
+
+
+def _document(path, wanted=(SCHEMA,)):
     try:
         text = pathlib.Path(path).read_bytes()
     except OSError as error:
@@ -63,20 +84,20 @@ def _document(path, wanted=SCHEMA):
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{path} is no JSON, or it is cut off: {error}") from error
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema != wanted:
-        what = "results document" if wanted == SCHEMA else "comparison by testbed ab"
-        raise ResultsError(f"{path} is no {what} of this version: its schema is {schema!r}, not {wanted}")
+    if schema not in wanted:
+        what = "results document" if wanted[0] == SCHEMA else "comparison by testbed ab"
+        raise ResultsError(f"{path} is no {what} of this version: its schema is {schema!r}, not {wanted[0]}")
     return document
 
 
 def documents(paths):
     """Returns a list of (path, document)."""
-    return [(str(path), _document(path)) for path in _files(paths)]
+    return [(str(path), document or _document(path)) for path, document in _read(paths)]  # _document refuses a store
 
 
 def comparison(path):
     """Returns the document of a comparison by `testbed ab --json`; its "answers" have the changes and their intervals."""
-    return _document(path, COMPARISON_SCHEMA)
+    return _document(path, (COMPARISON_SCHEMA,))
 
 
 def _open_store(path):
@@ -228,13 +249,12 @@ def _table(paths, table):
     if table not in COLUMNS:
         raise ResultsError(f"there is no table {table!r} of documents; there are {', '.join(COLUMNS)}")
     names, found = ["path"], []
-    for path in _files(paths):
-        if _is_store(path):
+    for path, document in _read(paths):
+        if document is None:
             of_store, answer = _ask(path, f"SELECT * FROM {table} ORDER BY rowid")
             names += of_store
             found += [{"path": str(path), **row} for row in answer]
             continue
-        document = _document(path)
         try:
             found += [{"path": str(path), **row} for row in _rows_of(document, table)]
         except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -160,6 +160,20 @@ class PlainTest(unittest.TestCase):
         self.assertEqual(len(tr.rows(self.directory / "d")), 2 * len(tr.rows(self.file)))
         self.assertEqual(len(tr.documents([self.file, self.directory / "d"])), 3)
 
+    def test_a_comparison_in_a_directory_is_left_out_and_named(self):
+        mixed = self.directory / "mixed"
+        mixed.mkdir()
+        (mixed / "ab.json").write_text('{"schema": "testbed-ab/1"}', encoding="utf-8")
+        with self.assertRaisesRegex(tr.ResultsError, "holds comparisons of testbed ab alone"):
+            tr.rows(mixed)
+        shutil.copy(self.file, mixed / "run.json")
+        with self.assertWarnsRegex(UserWarning, "left out .*ab.json: a comparison of testbed ab"):
+            self.assertEqual(len(tr.rows(mixed)), len(tr.rows(self.file)))
+        with self.assertWarnsRegex(UserWarning, "left out .*ab.json"):
+            self.assertEqual(len(tr.documents(mixed)), 1)
+        with self.assertRaisesRegex(tr.ResultsError, "its schema is 'testbed-ab/1'"):
+            tr.rows(mixed / "ab.json")
+
     def test_stalls_are_those_of_the_report(self):
         def stalls(*seconds):
             return tr.plots._stalls([{"end_seconds": end, "operations": operations, "max_us": worst} for end, operations, worst in seconds])

@@ -167,7 +167,9 @@ std::string TextOfPaths(const std::vector<std::string>& paths, const TextForms& 
   const std::string header = csv({});
   std::string text = csv_rows ? header : "";
   for (const std::string& path : paths) {
-    const std::vector<ResultsSource> sources = FindSources({path});
+    std::vector<std::string> left_out;
+    const std::vector<ResultsSource> sources = FindSources({path}, &left_out);
+    fmt::print(stderr, "{}", LeftOutText(left_out));
     const bool several = paths.size() > 1 || sources.size() > 1;
     for (const ResultsSource& source : sources) {
       if (StopRequested()) return text;

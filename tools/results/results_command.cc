@@ -102,8 +102,9 @@ struct ResultsWords {
 int AddToStore(const ResultsWords& words) {
   // All documents are read before the store is touched.
   ProgressLine progress("results add", {});
+  std::vector<std::string> left_out;
   const std::vector<ResultsSource> sources =
-      FindSources(words.paths, [&progress](size_t done, size_t all) {
+      FindSources(words.paths, &left_out, [&progress](size_t done, size_t all) {
         progress.Say(fmt::format("{} of {} read", done, Counted(all, "document")));
       });
   if (StopRequested()) return kInterrupted;
@@ -118,6 +119,7 @@ int AddToStore(const ResultsWords& words) {
     ++seen;
   }
   progress.Clear();
+  fmt::print(stderr, "{}", LeftOutText(left_out));
   fmt::print("{}: {} of {} added, with {}, {} of results and {} of series\n", words.store,
              added.documents, Counted(sources.size(), "document"), Counted(added.runs, "run"),
              Counted(added.results, "row"), Count(added.series));

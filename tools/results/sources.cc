@@ -1,5 +1,7 @@
 #include "tools/results/sources.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"
 #include "tools/output/json_text.h"
+#include "tools/output/table.h"
 #include "tools/report/report.h"
 
 namespace testbed {
@@ -16,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+
+constexpr char kWhyNoComparisons[] =
+    "a comparison of testbed ab has the figures of two sides and no rows of runs";
 
 // Returns the metrics of the cell in its finished round number `finished`, counted from 0.
 std::vector<CellMetric> MetricsOf(const ResultSet& results, size_t cell, size_t finished) {
@@ -60,7 +66,9 @@ std::vector<ResultsSource> SourcesOf(const std::string& path) {
   } else if (ResultsDir(path).Exists()) {
     AddExperimentSources(path, &sources);
   } else {
-    for (const std::string& file : JsonFilesIn(path)) sources.push_back({file, "", ""});
+    for (const std::string& file : JsonFilesIn(path)) {
+      sources.push_back({.path = file, .experiment = "", .scale = "", .directory = path});
+    }
   }
   if (sources.empty()) {
     throw Error(Error::kUsage,
@@ -71,7 +79,35 @@ std::vector<ResultsSource> SourcesOf(const std::string& path) {
   return sources;
 }
 
+bool IsComparison(const json& document) {
+  return document.is_object() && document.value("schema", json()) == kAbSchema;
+}
+
+// Throws Error (kUsage) when a directory held comparisons and nothing else.
+void RefuseComparisonsAlone(const std::vector<std::string>& left_out,
+                            const std::vector<ResultsSource>& kept) {
+  for (const std::string& file : left_out) {
+    const std::string directory = fs::path(file).parent_path().string();
+    bool others = false;
+    for (const ResultsSource& source : kept) {
+      others = others || fs::path(source.path).parent_path().string() == directory;
+    }
+    if (others) continue;
+    throw Error(Error::kUsage,
+                fmt::format("{} holds comparisons of testbed ab alone, and {}; `testbed report` "
+                            "prints their tables",
+                            directory, kWhyNoComparisons));
+  }
+}
+
 }  // namespace
+
+std::string LeftOutText(const std::vector<std::string>& left_out) {
+  if (left_out.empty()) return "";
+  return fmt::format("testbed: left out {}{}: {}\n", OneLine(left_out[0]),
+                     left_out.size() == 1 ? "" : fmt::format(" and {} more", left_out.size() - 1),
+                     kWhyNoComparisons);
+}
 
 // FindSources has checked the file. When it is no JSON any more, ReadResults throws the Error.
 json ResultsSource::Document() const {
@@ -81,8 +117,10 @@ json ResultsSource::Document() const {
 }
 
 std::vector<ResultsSource> FindSources(const std::vector<std::string>& paths,
+                                       std::vector<std::string>* left_out,
                                        const std::function<void(size_t, size_t)>& progress) {
-  std::vector<ResultsSource> all;
+  std::vector<ResultsSource> all, found;
+  std::vector<std::string> comparisons;
   for (const std::string& path : paths) {
     for (ResultsSource& source : SourcesOf(path)) all.push_back(std::move(source));
   }
@@ -93,17 +131,26 @@ std::vector<ResultsSource> FindSources(const std::vector<std::string>& paths,
   for (ResultsSource& source : all) {
     if (StopRequested()) break;
     if (progress) progress(done++, all.size());
-    json document = ReadResults(source.path);
+    DocumentFile file = ReadDocumentFile(source.path);
+    if (!source.directory.empty() && IsComparison(file.document)) {
+      comparisons.push_back(source.path);
+      continue;
+    }
+    json document = ResultsOf(std::move(file));
+    found.push_back(std::move(source));
     // A document is kept when it cannot be read twice, because its file is no regular file, or
     // while it fits into kMostBytesKept.
     std::error_code error;
-    const bool again = fs::is_regular_file(source.path, error);
-    const uintmax_t size = again ? fs::file_size(source.path, error) : 0;
+    const std::string& path = found.back().path;
+    const bool again = fs::is_regular_file(path, error);
+    const uintmax_t size = again ? fs::file_size(path, error) : 0;
     if (again && (error || bytes + size > kMostBytesKept)) continue;
     bytes += size;
-    source.kept = std::make_shared<const json>(std::move(document));
+    found.back().kept = std::make_shared<const json>(std::move(document));
   }
-  return all;
+  if (!StopRequested()) RefuseComparisonsAlone(comparisons, found);
+  if (left_out != nullptr) *left_out = std::move(comparisons);
+  return found;
 }
 
 }  // namespace testbed

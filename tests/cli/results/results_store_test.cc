@@ -314,6 +314,25 @@ TEST_F(ResultsStoreTest, ASweepHasNoScale) {
   EXPECT_EQ(Ask("select distinct experiment, scale from documents"), nothing_chosen);
 }
 
+TEST_F(ResultsStoreTest, AComparisonInADirectoryIsLeftOutAndNamed) {
+  Write("d/run.json", Measure().dump());
+  Write("d/ab.json", R"({"schema": "testbed-ab/1"})");
+  const std::string line = "testbed: left out d/ab.json: a comparison of testbed ab";
+  const CommandResult added = Run("results add d");
+  EXPECT_EQ(added.code, 0) << added.err;
+  EXPECT_NE(added.out.find("1 of 1 document added"), std::string::npos) << added.out;
+  EXPECT_NE(added.err.find(line), std::string::npos) << added.err;
+  for (const std::string form : {"--csv", "--csv-series", "--series", "--command"}) {
+    const CommandResult of_run = Run("report d/run.json " + form), of_all = Run("report d " + form);
+    EXPECT_EQ(of_all.code, 0) << form << of_all.err;
+    EXPECT_EQ(of_all.out, of_run.out) << form;
+    EXPECT_NE(of_all.err.find(line), std::string::npos) << form << of_all.err;
+  }
+  fs::remove(directory_ / "d/run.json");
+  ExpectRefused(Run("results add d"), "d holds comparisons of testbed ab alone");
+  ExpectRefused(Run("results add d/ab.json"), "of the schema testbed-ab/1, but not of a run");
+}
+
 TEST_F(ResultsStoreTest, WhatIsNoResultsFileIsRefusedBeforeTheStoreIsMade) {
   const std::string text = Measure().dump();
   Write("cut.json", text.substr(0, text.size() / 2));
