@@ -118,12 +118,15 @@ TEST_F(AdviseRunTest, ThatThereWillBeNoAdviceIsSaidFirst) {
   const std::string out = "/dev/shm/testbed_advise_" + std::to_string(::getpid());
   const CommandResult result =
       Run("advise --engine null --ram 64M --seconds 0.1 --threads 1 --rounds 1 --set rows=500 "
-          "--set warmup=0 --only page-size=8k --only 'reading=direct 50' --out " +
+          "--set warmup=0 --read-iops 3000 --only page-size=8k --only 'reading=direct 50' --out " +
           out);
   std::filesystem::remove_all(out);
   const size_t said = result.err.find("advise: there will be figures and no advice, because ");
   ASSERT_NE(said, std::string::npos) << result.err;
   EXPECT_NE(result.err.find("--readahead: no block device", said), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("--read-iops: the database's file system has no block device", said),
+            std::string::npos)
+      << result.err;
 }
 
 }  // namespace

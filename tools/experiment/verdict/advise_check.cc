@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "device/account/block_device.h"
 #include "device/error.h"
 #include "device/machine/memory_budget.h"
+#include "device/machine/read_limit.h"
 #include "tools/experiment/sweep/forecast.h"
 #include "tools/option_check.h"
 #include "tools/option_values.h"
@@ -47,6 +49,18 @@ void RefuseRate(const RunOptions& run) {
   throw Error(Error::kUsage,
               "advise tells ways apart by the rate that clients reach, and --rate, --find-rate, "
               "--speed or a rate in --workload sets it; leave that out");
+}
+
+// Returns why --read-iops cannot be enforced; "" when it can be. A limit is made and removed. With
+// `scratch` the device of the runs is not made yet: the limit is then made on that of `out`.
+std::string WhyNoReadLimit(uint64_t reads, const MemoryBudget* budget, const std::string& out,
+                           bool scratch) {
+  const std::string where = ExistingDirectory(out);
+  const std::optional<BlockDevice> device = BlockDevice::Find(where);
+  if (!device) return scratch ? "" : "the database's file system has no block device";
+  std::string why = scratch ? "" : WhyNotAllReads(*device, where);
+  if (why.empty()) (void)ReadLimit::Create(*device, reads, budget, &why);
+  return why;
 }
 
 }  // namespace
@@ -106,12 +120,16 @@ std::string RoundOfFinalsText(size_t ways, const std::vector<Cell>& cells, int m
 
 std::string WillRefuseText(const std::vector<Cell>& cells, const std::string& out, bool scratch) {
   std::vector<std::string> refused;
-  uint64_t ram = 0;
+  uint64_t ram = 0, reads = 0;
   for (const Cell& cell : cells) {
-    if (cell.runs()) ram = std::max(ram, RunOptionsOf(cell).ram_bytes);
+    if (!cell.runs()) continue;
+    const RunOptions run = RunOptionsOf(cell);
+    ram = std::max(ram, run.ram_bytes);
+    reads = std::max(reads, run.read_iops);
   }
   std::string why;
-  const std::unique_ptr<MemoryBudget> budget = MemoryBudget::Create(ram, &why);
+  const std::unique_ptr<MemoryBudget> budget =
+      MemoryBudget::Create(ram, &why, CgroupFs::System(), reads != 0);
   if (budget != nullptr) why = budget->lacks();
   if (!why.empty()) refused.push_back("--ram: " + why);
   const auto device = BlockDevice::Find(ExistingDirectory(out));
@@ -120,6 +138,8 @@ std::string WillRefuseText(const std::vector<Cell>& cells, const std::string& ou
   if (!scratch && device && ::access(knob.c_str(), W_OK) != 0) {
     refused.push_back(fmt::format("--readahead: {}: {}", knob, std::strerror(errno)));
   }
+  if (reads != 0) why = WhyNoReadLimit(reads, budget.get(), out, scratch);
+  if (reads != 0 && !why.empty()) refused.push_back("--read-iops: " + why);
   if (refused.empty()) return "";
   return fmt::format(
       "advise: there will be figures and no advice, because not in force will be {}; `testbed "
