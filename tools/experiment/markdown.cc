@@ -60,13 +60,14 @@ std::string Row(const PartVerdict& part, bool counted) {
 }
 
 // Returns the memory that the engines of a finding held, and where parts compared engines that held
-// unequal memory, or cells of several hosts.
+// unequal memory, phases that ended early, or cells of several hosts.
 std::string Terms(const Verdict& verdict) {
   std::string text;
   if (!verdict.held.empty()) text += fmt::format("\nMemory held: {}.\n", verdict.held);
   std::vector<std::string> told;
   for (const PartVerdict& part : verdict.parts) {
     std::vector<std::string> lines = part.hosts;
+    if (!part.ended_early.empty()) lines.insert(lines.begin(), part.ended_early);
     if (!part.unequal_memory.empty()) lines.insert(lines.begin(), part.unequal_memory);
     for (const std::string& line : lines) {
       if (std::find(told.begin(), told.end(), line) != told.end()) continue;

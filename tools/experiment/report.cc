@@ -41,7 +41,7 @@ nlohmann::json PartJson(const PartVerdict& part) {
                          {"ours", part.ours},         {"false_if", part.false_if},
                          {"stand_in", part.stand_in}, {"outcome", OutcomeName(part.outcome)},
                          {"because", part.because},   {"unequal_memory", part.unequal_memory},
-                         {"hosts", part.hosts}};
+                         {"hosts", part.hosts},       {"ended_early", part.ended_early}};
   if (part.certainty) {
     json["true_share"] = part.certainty->share();
     json["true_share_common"] = part.certainty->common;
@@ -111,6 +111,7 @@ std::string FindingsText(const ResultSet& results) {
       if (!part.ours.empty()) text += fmt::format("         ours: {}\n", part.ours);
       if (!part.false_if.empty()) text += fmt::format("         false if {}\n", part.false_if);
       if (!part.unequal_memory.empty()) text += fmt::format("         {}\n", part.unequal_memory);
+      if (!part.ended_early.empty()) text += fmt::format("         {}\n", part.ended_early);
       for (const std::string& line : part.hosts) text += fmt::format("         {}\n", line);
     }
     if (!v.held.empty()) text += fmt::format("     memory held: {}\n", v.held);

@@ -1,7 +1,6 @@
 #include "tools/experiment/tables.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -117,23 +116,6 @@ Table PublishedTable(const TableSpec& spec) {
   return table;
 }
 
-// Returns a line with the cells in which a phase ended early; an empty string when none did.
-std::string EndedEarlyText(const ResultSet& results, const std::vector<size_t>& cells) {
-  constexpr size_t kMostNamed = 3;
-  std::vector<std::string> names;
-  for (size_t cell : cells) {
-    const std::string& name = results.cells()[cell].name;
-    const bool named = std::find(names.begin(), names.end(), name) != names.end();
-    if (results.Figure(cell, "planned.ended_early") > 0 && !named) names.push_back(name);
-  }
-  if (names.empty()) return "";
-  const size_t told = std::min(names.size(), kMostNamed), more = names.size() - told;
-  names.resize(told);
-  return fmt::format("! phases ended early, because no row was left for an operation: {}{}\n",
-                     fmt::join(names, "; "),
-                     more == 0 ? "" : fmt::format("; and in {}", Counted(more, "more cell")));
-}
-
 }  // namespace
 
 BestMarks MarkBest(const Grid& grid, const TableSpec& spec) {
@@ -151,7 +133,9 @@ std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cell
   std::string text;
   for (const std::string& why : refused) text += fmt::format("* not in force: {}\n", why);
   for (const std::string& line : HostsLines(results, cells)) text += line + "\n";
-  return text + EndedEarlyText(results, cells) + UnequalTerms(results, cells);
+  const std::string early = EndedEarlyText(results, cells);
+  if (!early.empty()) text += early + "\n";
+  return text + UnequalTerms(results, cells);
 }
 
 std::string TablesText(const ResultSet& results, const ReportStyle& style) {

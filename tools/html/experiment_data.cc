@@ -212,6 +212,7 @@ void AddUnequalTerms(const json& tables, const json& findings, json* sentences) 
     std::string lines;
     for (const json& part : finding.at("parts")) {
       lines += part.at("unequal_memory").get<std::string>() + "\n";
+      lines += part.at("ended_early").get<std::string>() + "\n";
       for (const json& line : part.at("hosts")) lines += line.get<std::string>() + "\n";
     }
     for (const std::string& warning : WarningsIn(lines)) ++carriers[warning].second;

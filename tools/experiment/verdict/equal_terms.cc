@@ -377,4 +377,20 @@ std::vector<std::string> HostsLinesOfTerms(const ResultSet& results,
   return all;
 }
 
+std::string EndedEarlyText(const ResultSet& results, const std::vector<size_t>& cells) {
+  constexpr size_t kMostNamed = 3;
+  std::vector<std::string> names;
+  for (size_t cell : cells) {
+    const std::string& name = results.cells()[cell].name;
+    const bool named = std::find(names.begin(), names.end(), name) != names.end();
+    if (results.Figure(cell, "planned.ended_early") > 0 && !named) names.push_back(name);
+  }
+  if (names.empty()) return "";
+  const size_t told = std::min(names.size(), kMostNamed), more = names.size() - told;
+  names.resize(told);
+  return fmt::format("! phases ended early, because no row was left for an operation: {}{}",
+                     fmt::join(names, "; "),
+                     more == 0 ? "" : fmt::format("; and in {}", Counted(more, "more cell")));
+}
+
 }  // namespace testbed

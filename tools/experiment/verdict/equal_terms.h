@@ -1,5 +1,6 @@
 // Checks whether the cells of a table, or of a part of a finding, were compared on equal terms:
-// engines held the same memory, their rounds had the same length, and a round ran on one host.
+// engines held the same memory, their rounds had the same length and none ended early, and a round
+// ran on one host.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 
@@ -35,6 +36,10 @@ std::vector<std::string> HostsLines(const ResultSet& results, const std::vector<
 // each term. Cells of different terms are not compared, so they may be of different hosts.
 std::vector<std::string> HostsLinesOfTerms(const ResultSet& results,
                                            const std::vector<std::vector<size_t>>& compared);
+
+// Returns a line with those of the cells in which a phase ended early, for want of rows, without a
+// line break; an empty string when none did. Their figures are of less work than the others'.
+std::string EndedEarlyText(const ResultSet& results, const std::vector<size_t>& cells);
 
 // Returns the memory that each engine held in these cells, such as "btree 100 to 128 MiB, innodb 60
 // MiB"; an empty string when it is not known.

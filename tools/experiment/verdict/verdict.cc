@@ -145,6 +145,7 @@ class Checker {
         verdict.cells.insert(verdict.cells.end(), cells.begin(), cells.end());
       }
       verdict.unequal_memory = UnequalMemory(results_, compared);
+      verdict.ended_early = EndedEarlyText(results_, verdict.cells);
       verdict.hosts = HostsLinesOfTerms(results_, compared);
       Judge(statement, &verdict);
     } catch (const Error& e) {  // cells that --only added to the scale's make it ambiguous

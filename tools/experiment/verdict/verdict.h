@@ -38,6 +38,7 @@ struct PartVerdict {
   bool at_mean = false;
   std::vector<size_t> cells;       // cells that the part compares; empty when it was not judged
   std::string unequal_memory;      // a line about the memory that these cells held (equal_terms.h)
+  std::string ended_early;         // a line about those that ended early (equal_terms.h)
   std::vector<std::string> hosts;  // lines about the hosts on which they ran (equal_terms.h)
 };
 const char* OutcomeName(PartVerdict::Outcome outcome);

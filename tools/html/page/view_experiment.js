@@ -18,12 +18,13 @@
     return `${part.outcome}; true in ${testbed.percent(part.true_share)} of resampled rounds${mean}${because}`;
   }
 
-  // Returns the memory that the engines of a finding held, and the lines on engines that held unequal memory and on
-  // cells that ran on several hosts: each line once, with the first part of the finding that it applies to.
+  // Returns the memory that the engines of a finding held, and the lines on engines that held unequal memory, on phases
+  // that ended early and on cells that ran on several hosts: each line once, with the first part of the finding that it
+  // applies to.
   function termsOf(f) {
     const told = new Map();
     for (const part of f.parts) {
-      for (const text of [part.unequal_memory, ...(part.hosts || [])]) if (text && !told.has(text)) told.set(text, part.says);
+      for (const text of [part.unequal_memory, part.ended_early, ...(part.hosts || [])]) if (text && !told.has(text)) told.set(text, part.says);
     }
     return [heldLine(f.held, null), [...told].map(([text, says]) => h('p', {class: 'alarm'}, line(text), ` (of “${line(says)}”)`))];
   }
@@ -39,6 +40,7 @@
       h('td', {class: 'wrap'}, sign(part.outcome), ' ', line(confidenceOf(part)))));
     return h('details', {class: 'finding'},
              h('summary', {}, sign(f.verdict), h('span', {class: 'verdict'}, line(f.verdict), f.parts.some((part) => part.unequal_memory) ? h('span', {class: 'alarm'}, ' ! unequal memory') : null,
+                 f.parts.some((part) => part.ended_early) ? h('span', {class: 'alarm'}, ' ! phases ended early') : null,
                  f.parts.some((part) => (part.hosts || []).length > 0) ? h('span', {class: 'alarm'}, ' ! several hosts') : null),
                h('span', {class: 'claim'}, h('b', {}, line(f.id)), ' ', line(f.claim))),
              f.systems ? h('p', {}, 'Systems: ', line(f.systems)) : null, f.because ? h('p', {}, line(f.because)) : null,

@@ -107,6 +107,25 @@ TEST_F(VerdictTest, AComparisonWithAValueThatIsNotFiniteTellsNothing) {
   EXPECT_EQ(holds(ratio + " > 2").outcome, PartVerdict::kHolds);
 }
 
+// Once, only tables said it, and a claim rested on less work than it names.
+TEST_F(VerdictTest, APartNamesItsCellsInWhichAPhaseEndedEarly) {
+  for (size_t cell : {0, 1, 2}) Write(cell, {100});
+  const std::string holds = "  holds = \"qps[io=direct, page-size=4k] > 50\"\n";
+  EXPECT_EQ(Part(holds).ended_early, "");
+  ASSERT_FALSE(Part(holds).cells.empty());
+  const size_t compared = Part(holds).cells[0], other = compared == 0 ? 1 : 0;
+  nlohmann::json run = Run(100);
+  run["phases"][0]["ended_because"] = "no row is left to erase";
+  dir_.WriteCell(cells_[other], {{"runs", {run}}});
+  EXPECT_EQ(Part(holds).ended_early, "") << "the part does not name this cell";
+  dir_.WriteCell(cells_[compared], {{"runs", {run}}});
+  const std::string line =
+      "! phases ended early, because no row was left for an operation: " + cells_[compared].name;
+  EXPECT_EQ(Part(holds).ended_early, line);
+  EXPECT_THAT(FindingsText(With(holds)), HasSubstr(line + "\n"));
+  EXPECT_THAT(FindingsMarkdown(With(holds)), HasSubstr(line));
+}
+
 // Once, figures of databases that fit into memory stood beside those of databases much larger.
 TEST_F(VerdictTest, NoFiguresAreShownOfAScaleThatDoesNotAskThePart) {
   for (size_t cell : {0, 1, 2}) Write(cell, {100});
