@@ -104,20 +104,27 @@ def _stalls(seconds):
     return stalls
 
 
+def _tells(operations, share):
+    """Returns whether this number of operations tells the percentile of this share: at least ten of them took longer
+    (TellsPercentile of tools/report/figures.h)."""
+    return operations * (1 - share) >= 10
+
+
 def plot_time(table, axes=None):
     """Rate, latency and memory of each second of one phase: the last that measured, unless the rows are of another.
 
     Stalls are shaded: seconds in which the rate fell below a tenth of the median, in which an operation took a second
-    or longer, or which are two seconds or longer themselves, because the whole process stood still. `table` is of
-    series(); `axes` are three, above each other.
+    or longer, or which are two seconds or longer themselves, because the whole process stood still. A percentile of a second
+    is left out where fewer than ten operations of the second took longer. `table` is of series(); `axes` are three, above each other.
     """
     seconds = _measured(table)
     axes = _axes(axes, height=6.4, nrows=3, sharex=True)
     _, ends, rates = zip(*_rates(seconds))
     axes[0].step(ends, rates, where="pre", color=COLOURS[0])
     axes[0].set(ylabel="operations/s", ylim=(0, None), title=_said(f"{seconds[0]['engine']}, {seconds[0]['phase']}"))
-    for name, colour in (("max_us", 5), ("p99_us", 1), ("p50_us", 0)):
-        axes[1].plot(ends, [row[name] or math.nan for row in seconds], color=COLOURS[colour], label=name[:-3])
+    for name, share, colour in (("max_us", None, 5), ("p99_us", 0.99, 1), ("p50_us", 0.5, 0)):
+        told = [row[name] or math.nan if share is None or _tells(row["operations"], share) else math.nan for row in seconds]
+        axes[1].plot(ends, told, color=COLOURS[colour], label=name[:-3])
     axes[1].set(ylabel="latency, us", yscale="log")
     axes[1].legend(loc="upper right")
     for name, colour in (("process_memory_bytes", 0), ("page_cache_bytes", 2), ("kernel_memory_bytes", 7)):
@@ -186,10 +193,9 @@ def plot_percentiles(paths, axes=None):
 
 
 def _limited(search, step):
-    """Returns the limited percentile of a step of a search; NaN where fewer than ten operations took longer, which are too few
-    for it (TellsPercentile of tools/report/figures.h)."""
+    """Returns the limited percentile of a step of a search; NaN where too few operations tell it."""
     counted = step.get("latency_count", step["count"])
-    return step["limited_us"] or math.nan if counted * (1 - search["limited_share"]) >= 10 else math.nan
+    return step["limited_us"] or math.nan if _tells(counted, search["limited_share"]) else math.nan
 
 
 def plot_rates(paths, axes=None):

@@ -367,6 +367,14 @@ class PlainTest(unittest.TestCase):
         tr.plot_curve(found, *words, axes=axes, **settings)
         return {call.kwargs["label"]: (call.args[0], list(call.args[1])) for call in axes.plot.call_args_list}, axes
 
+    def test_a_percentile_of_a_second_of_too_few_operations_has_no_point(self):
+        seconds = [{"engine": "e", "phase": "p", "end_seconds": end, "operations": operations, "p50_us": 5.0, "p99_us": 50.0, "max_us": 90.0}
+                   for end, operations in ((1.0, 1000), (2.0, 999), (3.0, 19))]
+        axes = [unittest.mock.MagicMock() for _ in range(3)]
+        tr.plot_time(seconds, axes=axes)
+        drawn = {call.kwargs["label"]: [None if math.isnan(us) else us for us in call.args[1]] for call in axes[1].plot.call_args_list}
+        self.assertEqual(drawn, {"max": [90.0] * 3, "p99": [50.0, None, None], "p50": [5.0, 5.0, None]})
+
     def test_a_rate_with_too_few_operations_has_no_point(self):
         steps = [{"target_rate": rate, "count": count, "limited_us": us, **more} for rate, count, us, more in
                  ((300, 5000, 90.0, {"latency_count": 999}), (100, 999, 70.0, {}), (200, 1000, 80.0, {}), (400, 5000, None, {}))]

@@ -12,6 +12,7 @@
 #include "tools/database/database_rows.h"
 #include "tools/live/seconds.h"
 #include "tools/output/json_text.h"
+#include "tools/report/figures.h"
 #include "tools/report/report.h"
 #include "tools/report/run_tables.h"
 #include "workloads/measure/histogram.h"
@@ -33,14 +34,25 @@ double NumberOf(const json& object, const std::string& name) {
   return at != object.end() && at->is_number() ? at->get<double>() : NAN;
 }
 
+// Returns the figure of a second; null when it is not known, or is a percentile that too few
+// operations of the second tell.
+json FigureOfSecond(const json& second, const std::string& name) {
+  const auto at = second.find(name);
+  if (at == second.end()) return json();
+  const double share = name == "p50_us" ? 0.5 : name == "p99_us" ? 0.99 : 0;
+  if (share > 0 && !TellsPercentile(NumberOf(second, "operations"), share)) return json();
+  return *at;
+}
+
 // Returns the value of a figure for the seconds [from, to) of the series, which are joined; null
 // when it is not known.
 json Joined(const json& series, const std::string& name, size_t from, size_t to) {
-  if (to - from == 1 || kLast.contains(name)) return series[to - 1].value(name, json());
+  if (to - from == 1 || kLast.contains(name)) return FigureOfSecond(series[to - 1], name);
   const bool largest = kLargest.contains(name);
   double all = largest ? NAN : 0;
   for (size_t i = from; i < to; ++i) {
-    const double value = NumberOf(series[i], name);
+    const json figure = FigureOfSecond(series[i], name);
+    const double value = figure.is_number() ? figure.get<double>() : NAN;
     all = largest ? std::fmax(all, value) : all + value;  // fmax leaves out what is not known
   }
   return std::isfinite(all) ? json(all) : json();

@@ -26,7 +26,7 @@ constexpr std::array kFamilies = {
     Family{"testbed_operations_per_second", "gauge", nullptr, "Rate of the last second."},
     Family{"testbed_latency_seconds", "gauge", "seconds",
            "Latency of the operations of the last second, commit included; percentile 100 is the "
-           "slowest."},
+           "slowest, and NaN one that fewer than ten operations exceeded."},
     Family{"testbed_stalled_seconds", "counter", "seconds",
            "Seconds in which the rate fell below a tenth of the phase's median, an operation "
            "ended that took a second or longer, or the run stood still."},

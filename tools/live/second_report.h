@@ -43,7 +43,9 @@ struct SecondReport {
   double length = 0;     // seconds that this report covers
   double fraction = -1;  // share of the phase that is done; negative: unknown
   uint64_t operations = 0;
-  double p50_us = 0, p99_us = 0, p999_us = 0, max_us = 0;  // 0: not known (KnowsLatency)
+  // 0: not known (KnowsLatency), or a percentile that too few operations of the second tell
+  // (TellsPercentile of tools/report/figures.h)
+  double p50_us = 0, p99_us = 0, p999_us = 0, max_us = 0;
   std::vector<Operation> by_operation;
   std::vector<Cause> causes;                            // only those that did IO
   bool counts_files = false, counts_in_kernel = false;  // the known levels of `causes`

@@ -2,10 +2,17 @@
 
 #include <utility>
 
+#include "tools/report/figures.h"
+
 namespace testbed {
 namespace {
 
 double Us(uint64_t ns) { return static_cast<double>(ns) / 1000; }
+
+// Returns a percentile of a second's latency in microseconds; 0 where too few operations tell it.
+double ToldUs(uint64_t ns, uint64_t operations, double share) {
+  return TellsPercentile(static_cast<double>(operations), share) ? Us(ns) : 0;
+}
 
 // Returns whether anything was counted. A bio that joins a waiting request has bytes and makes no
 // request, and numbers of requests may cancel each other out.
@@ -68,9 +75,9 @@ void SecondReporter::Send(const Interval& interval, double fraction, bool ended)
   second.fraction = fraction;
   second.ended = ended;
   second.operations = interval.operations;
-  second.p50_us = Us(interval.p50_ns);
-  second.p99_us = Us(interval.p99_ns);
-  second.p999_us = Us(interval.p999_ns);
+  second.p50_us = ToldUs(interval.p50_ns, interval.operations, 0.5);
+  second.p99_us = ToldUs(interval.p99_ns, interval.operations, 0.99);
+  second.p999_us = ToldUs(interval.p999_ns, interval.operations, 0.999);
   second.max_us = Us(interval.max_ns);
   for (size_t k = 0; k < ops_.size(); ++k) {
     second.by_operation.push_back(

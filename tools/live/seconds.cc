@@ -30,7 +30,7 @@ std::vector<PhaseSecond> SecondsOf(const json& phase) {
     second.rate = second.operations / (second.to - second.from);
     if (second.to - second.from < kShortestForRate && series->size() > 1) second.rate = NAN;
     const bool any = second.operations > 0;
-    second.p99_us = any ? Number(entry, "/p99_us") : NAN;
+    second.p99_us = TellsPercentile(second.operations, 0.99) ? Number(entry, "/p99_us") : NAN;
     second.max_us = any ? Number(entry, "/max_us") : NAN;
     second.entry = &entry;
     seconds.push_back(second);

@@ -21,7 +21,9 @@ struct PhaseSecond {
   double from = 0, to = 0;  // seconds since the phase began
   double operations = 0;
   double rate = 0;                   // per second; NaN when it is too short for a rate
-  double p99_us = 0, max_us = 0;     // latency of operations that ended in it; NaN without any
+  // Latency of operations that ended in it; NaN without any. The percentile is NaN, too, where too
+  // few operations tell it (TellsPercentile of tools/report/figures.h).
+  double p99_us = 0, max_us = 0;
   const nlohmann::json* entry = {};  // the series' entry, which belongs to the document
 };
 

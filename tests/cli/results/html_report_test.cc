@@ -128,7 +128,9 @@ TEST_F(HtmlReportTest, FiguresAreTheDocuments) {
     for (const char* figure : {"operations", "p99_us", "max_us", "device_read_bytes"}) {
       // What the machine does not know of its device has no field.
       const json shown = columns.contains(figure) ? columns[figure][i] : json();
-      EXPECT_EQ(phase["series"][i].value(figure, json()), shown) << figure;
+      const json& second = phase["series"][i];
+      const bool told = figure != std::string("p99_us") || second.value("operations", 0) >= 1000;
+      EXPECT_EQ(told ? second.value(figure, json()) : json(), shown) << figure;
     }
   }
   // The latency's curve: its last point is the slowest operation, and it never falls.

@@ -57,6 +57,19 @@ TEST(PageFiguresTest, AFigureThatTheFirstSecondLacksIsShown) {
             json::parse("[[0, null], [1, null], [1, 1000], [2, 1000], [2, 2000], [2.5, 2000]]"));
 }
 
+TEST(PageFiguresTest, APercentileOfASecondThatTooFewOperationsTellIsNotShown) {
+  json document = SmallDocument();
+  json& series = Measured(document)["series"];
+  ASSERT_EQ(series.size(), 3u);
+  for (json& second : series) {
+    second.update({{"operations", 999}, {"p50_us", 10}, {"p99_us", 20}});
+  }
+  series[1]["operations"] = 1000;
+  const json phase = MeasuredOnPage(document);
+  EXPECT_EQ(phase["series"]["p50_us"], json::parse("[10, 10, 10]"));
+  EXPECT_EQ(phase["series"]["p99_us"], json::parse("[null, 20, null]"));
+}
+
 // Once, the rest of a phase of a second, too short for a rate of operations, had one of the device:
 // a write-back of 2000 bytes in it was drawn as 20,000 a second.
 TEST(PageFiguresTest, ARestTooShortForARateHasNoneOfTheDevice) {

@@ -62,6 +62,32 @@ TEST(SecondReporterTest, BytesWithoutARequestAreReported) {
   Ledger::Get().Configure(AccountDepth::kFile, nullptr);
 }
 
+TEST(SecondReporterTest, APercentileThatTooFewOperationsTellIsNotReported) {
+  const OpKind op = DefineOp("checkpoint", Ground::kBackground);
+  json line;
+  SecondReporter reporter("mixed", {op}, {}, Ledger::Get().Counts(), [&line](const json& offered) {
+    line = offered;
+    return true;
+  });
+  Interval interval{};
+  interval.counts = {0};
+  interval.max_latency_ns = {0};
+  interval.p50_ns = 1000;
+  interval.p99_ns = 2000;
+  interval.p999_ns = 3000;
+  interval.max_ns = 4000;
+  const auto told = [&](uint64_t operations) {
+    interval.end_seconds += 1;
+    interval.operations = operations;
+    reporter.Second({interval.end_seconds, &interval, 0, -1});
+    return line.at("second").at("us");
+  };
+  EXPECT_EQ(told(20000), json::array({1.0, 2.0, 3.0, 4.0}));
+  EXPECT_EQ(told(1000), json::array({1.0, 2.0, 0.0, 4.0}));
+  EXPECT_EQ(told(999), json::array({1.0, 0.0, 0.0, 4.0}));
+  EXPECT_EQ(told(19), json::array({0.0, 0.0, 0.0, 4.0}));
+}
+
 // Once, the write-back at the beginning of a phase was in its first second, and in no account.
 TEST(SecondReporterTest, TheFirstSecondBeginsAtTheBorderOfThePhase) {
   const OpKind op = DefineOp("checkpoint", Ground::kBackground);

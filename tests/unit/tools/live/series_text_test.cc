@@ -58,6 +58,16 @@ TEST(SecondsTest, AStallIsASecondBelowATenthOrWithAnOperationOfASecond) {
   EXPECT_EQ(stalls[0].max_us, 3e6);
 }
 
+TEST(SecondsTest, APercentileThatTooFewOperationsTellIsNotKnown) {
+  const json series = json::array({Second(1, 1000, 200), Second(2, 999, 200)});
+  const json phase = {{"name", "mixed"}, {"kind", "measure"}, {"series", series}};
+  const std::vector<PhaseSecond> seconds = SecondsOf(phase);
+  ASSERT_EQ(seconds.size(), 2u);
+  EXPECT_EQ(seconds[0].p99_us, 100);
+  EXPECT_TRUE(std::isnan(seconds[1].p99_us));
+  EXPECT_EQ(seconds[1].max_us, 200) << "one operation tells the slowest";
+}
+
 // Once, a latency of 999.7 us was printed as 1e+03 us.
 TEST(SecondsTest, ALatencyHasThreeDigitsAndNoExponent) {
   EXPECT_EQ(LatencyText(NAN), "-");
