@@ -1,7 +1,7 @@
 // Tests that what lists parts of the tree lists all of them: the jobs of the nightly run, the
 // picture of docs/architecture.md, the index of the documents, and the table of experiments; that
-// the files whose changes the tests must notice are there; and that the jobs can ask git about
-// their tree.
+// the files whose changes the tests must notice are there; that the jobs can ask git about their
+// tree; and that a release has one number wherever it is named.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -176,6 +176,20 @@ TEST(DocumentsTest, TheTableOfExperimentsHasEachThatIsShipped) {
   ASSERT_NE(begin, std::string::npos);
   const std::string table = page.substr(begin, page.find("\n\n", begin) - begin);
   EXPECT_EQ(Matched(table, "\n\\| (`[^|]*) \\|", "-"), NamesOfExperiments());
+}
+
+// A library of another version would be built, and called the version of the engine.
+TEST(ReleasesTest, TheScriptBuildsTheBfTreeThatTheEngineNames) {
+  const Words version =
+      Matched(TextOf("engines/bf_tree/library.h"), "kVersion\\[\\] = \"([0-9.]+)\";", ".");
+  EXPECT_EQ(version.size(), 1u);
+  const std::string link = "\\(https://github\\.com/microsoft/bf-tree\\) ([0-9.]*[0-9])";
+  EXPECT_EQ(Matched(TextOf("tools/setup/build_bf_tree.sh"), "\nversion=([0-9.]+)\n", "."), version);
+  EXPECT_EQ(Matched(TextOf("engines/bf_tree/library/Cargo.lock"),
+                    "\nname = \"bf-tree\"\nversion = \"([0-9.]+)\"", "."),
+            version);
+  EXPECT_EQ(Matched(TextOf("docs/engines/bf_tree.md"), link, "."), version);
+  EXPECT_EQ(Matched(TextOf("THIRD_PARTY.md"), link, "."), version);
 }
 
 }  // namespace
