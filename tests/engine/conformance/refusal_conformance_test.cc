@@ -365,7 +365,11 @@ TEST_P(FullDeviceTest, LosesNothingThatWasCommitted) {
 // no room, and goes on; the others have logs that end before, or of their own.
 class DeviceFullOfLogTest : public FullDeviceTest {
  public:
-  static bool IsFor(const EngineCase& c) { return c.engine == "btree" || c.engine == "fractal"; }
+  static bool IsFor(const EngineCase& c) {
+    const auto& options = FindEngine(c.engine).capabilities.extra_options;
+    return std::any_of(options.begin(), options.end(),
+                       [](const auto& option) { return option.first == "checkpoint_log"; });
+  }
 };
 TESTBED_FOR_EVERY_ENGINE(DeviceFullOfLogTest);
 
