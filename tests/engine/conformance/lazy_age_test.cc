@@ -1,6 +1,7 @@
 // Tests the promise of lazy durability, which is the same for all engines: a commit is durable
 // after at most the interval, including the sync, as long as the device keeps up. The test observes
-// it from outside: it records when each sync of a file that holds commits begins and ends.
+// it from outside: it records when each sync of a file that holds commits begins and ends. An
+// engine's turn is what it syncs at once to make all commits so far durable.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,9 +12,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/engine/engine_test.h"
@@ -101,9 +104,9 @@ namespace {
 
 class LazyAgeTest : public EngineTest {
  public:
-  // A test takes eight intervals. How an engine reads has no influence on when it syncs its log.
+  // An attempt takes eight intervals, and one is most often enough. How an engine reads has no influence on when it syncs its log.
   static constexpr CaseChoice kChoice = {};
-  // A server syncs in other processes.
+  // A server syncs in other processes, which the test cannot watch.
   static bool IsFor(const EngineCase& c) {
     const std::vector<Durability>& able = FindEngine(c.engine).capabilities.durabilities;
     const bool lazy = std::find(able.begin(), able.end(), Durability::kLazy) != able.end();
@@ -113,15 +116,66 @@ class LazyAgeTest : public EngineTest {
  protected:
   static constexpr milliseconds kInterval{400};
 
+  // What all attempts so far have shown, in intervals.
   struct Seen {
-    double oldest = 0;  // age of a commit when it became durable, in intervals
-    double rate = 0;    // syncs per interval
-    bool keeps_up = true;
-    std::string figures;
+    // For each turn, the age of its oldest commit when the turn ended, which made it durable.
+    std::vector<double> ages;
+    std::vector<double> periods;  // from the begin of a turn to that of the next
+    std::vector<double> syncs;    // how long each sync took
+
+    size_t late() const {
+      return static_cast<size_t>(
+          std::count_if(ages.begin(), ages.end(), [](double age) { return age > 1; }));
+    }
+    // Returns whether commits are durable in time. Other programs may delay a turn, so that a
+    // quarter of the turns may be late. An engine that breaks the promise is late in nearly each.
+    bool in_time() const { return ages.size() >= 4 && 4 * late() <= ages.size(); }
+    // Returns whether the device keeps up. It does not when a sync takes longer than half of the
+    // interval (docs/engines/settings.md); here half of that leaves room for other programs.
+    bool keeps_up() const { return Median(syncs) < 0.25; }
+    std::string Figures() const {
+      return fmt::format("{} of {} turns late, median period {:.3f}, median sync {:.3f}", late(),
+                         ages.size(), Median(periods), Median(syncs));
+    }
   };
 
-  // Commits for some intervals and compares them with the syncs.
-  Seen Look() {
+  static double Median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  }
+  static double OfInterval(Clock::duration d) {
+    return std::chrono::duration<double>(d) / std::chrono::duration<double>(kInterval);
+  }
+
+  // LMDB syncs its data in each commit; what is lazy is the sync of the page that makes the commit
+  // valid. SQLite with a rollback journal syncs in each commit.
+  bool SyncsInEachCommit() const {
+    return info().name == "lmdb" || GetParam().variant == "delete" ||
+           GetParam().variant == "truncate" || GetParam().variant == "persist";
+  }
+
+  // Returns the turns of the engine. A turn may have several syncs, one right after the other:
+  // libmdbx syncs its data, and then the page that makes them valid.
+  std::vector<SeenSync> TurnsOf(std::vector<SeenSync> syncs) const {
+    std::sort(syncs.begin(), syncs.end(),
+              [](const SeenSync& a, const SeenSync& b) { return a.begin < b.begin; });
+    std::vector<SeenSync> turns;
+    for (const SeenSync& sync : syncs) {
+      const bool goes_on = !turns.empty() && !SyncsInEachCommit() &&
+                           sync.begin - turns.back().end < kInterval / 20;
+      if (goes_on) {
+        turns.back().end = std::max(turns.back().end, sync.end);
+      } else {
+        turns.push_back(sync);
+      }
+    }
+    return turns;
+  }
+
+  // Commits for eight intervals, and adds to `seen` what the syncs were.
+  void Look(Seen* seen) {
     std::vector<Clock::time_point> commits;
     {
       std::lock_guard lock(TheWatch().mutex);
@@ -134,33 +188,27 @@ class LazyAgeTest : public EngineTest {
       commits.push_back(Clock::now());
       std::this_thread::sleep_for(milliseconds(4));
     }
+    const Clock::time_point end = Clock::now();
     std::vector<SeenSync> syncs;
     {
       std::lock_guard lock(TheWatch().mutex);
       TheWatch().dir.clear();
       syncs = TheWatch().syncs;
     }
-    Seen seen;
-    Clock::duration oldest{0}, slowest{0};
-    for (const SeenSync& sync : syncs) slowest = std::max(slowest, sync.end - sync.begin);
-    for (const Clock::time_point commit : commits) {
-      // Only a sync that begins after the commit is sure to include it.
-      Clock::time_point durable = Clock::time_point::max();
-      for (const SeenSync& sync : syncs) {
-        if (sync.begin >= commit) durable = std::min(durable, sync.end);
-      }
-      if (durable != Clock::time_point::max()) oldest = std::max(oldest, durable - commit);
-      if (durable == Clock::time_point::max()) oldest = std::max(oldest, Clock::now() - commit);
+    for (const SeenSync& sync : syncs) seen->syncs.push_back(OfInterval(sync.end - sync.begin));
+    const std::vector<SeenSync> turns = TurnsOf(std::move(syncs));
+    size_t durable = 0;  // number of commits that are
+    for (size_t i = 0; i < turns.size(); ++i) {
+      if (i > 0) seen->periods.push_back(OfInterval(turns[i].begin - turns[i - 1].begin));
+      // Only a turn that begins after the commit is sure to include it.
+      const size_t first = durable;
+      while (durable < commits.size() && commits[durable] <= turns[i].begin) ++durable;
+      if (durable > first) seen->ages.push_back(OfInterval(turns[i].end - commits[first]));
     }
-    const auto of_interval = [](Clock::duration d) {
-      return std::chrono::duration<double>(d) / std::chrono::duration<double>(kInterval);
-    };
-    seen.oldest = of_interval(oldest);
-    seen.rate = static_cast<double>(syncs.size()) / 8;
-    seen.keeps_up = of_interval(slowest) < 0.04;
-    seen.figures = fmt::format("oldest {:.3f}, {:.2f} syncs an interval, slowest {:.3f}",
-                               seen.oldest, seen.rate, of_interval(slowest));
-    return seen;
+    // Each whole interval for which a commit was not durable at the end is a turn that is late.
+    if (durable == commits.size()) return;
+    const double waits = OfInterval(end - commits[durable]);
+    seen->ages.insert(seen->ages.end(), static_cast<size_t>(waits), waits);
   }
 };
 TESTBED_FOR_EVERY_ENGINE(LazyAgeTest);
@@ -169,22 +217,18 @@ TEST_P(LazyAgeTest, ACommitIsDurableWithinTheInterval) {
   options_.durability = Durability::kLazy;
   options_.lazy_interval_ms = static_cast<uint32_t>(kInterval.count());
   Open();
-  // Other programs use the device, too. An attempt in which a sync was slow, or the thread was
-  // late, says nothing about the promise.
+  // All attempts are judged together, so that chance does not let an engine pass that is late half
+  // of the time.
   Seen seen;
-  std::string says_no;
-  for (int attempt = 0; attempt < 6; ++attempt) {
-    seen = Look();
-    // LMDB syncs its data in each commit; what is lazy is the sync of the page that makes the
-    // commit valid. libmdbx syncs twice, its data and then that page. SQLite with a rollback
-    // journal syncs in each commit.
-    const bool alike = info().name == "lmdb" || info().name == "mdbx" ||
-                       GetParam().variant == "delete" || (seen.rate >= 0.9 && seen.rate <= 1.5);
-    if (seen.oldest <= 1 && alike) return;
-    if (seen.keeps_up) says_no = seen.figures;
+  bool alike = false;
+  for (int attempt = 0; attempt < 6 && !(alike && seen.in_time()); ++attempt) {
+    Look(&seen);
+    const double period = Median(seen.periods);
+    alike = SyncsInEachCommit() || (period >= 0.45 && period <= 1);
   }
-  if (says_no.empty()) GTEST_SKIP() << "the device does not keep up: " << seen.figures;
-  ADD_FAILURE() << says_no;
+  if (alike && seen.in_time()) return;
+  if (!seen.keeps_up()) GTEST_SKIP() << "the device does not keep up: " << seen.Figures();
+  ADD_FAILURE() << seen.Figures();
 }
 
 // The engines whose lazy syncs testbed makes itself. The others sync their logs themselves.
