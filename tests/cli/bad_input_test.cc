@@ -286,6 +286,10 @@ TEST_F(BadInputTest, AnEmptyNameOfADirectoryIsRefused) {
 TEST_F(BadInputTest, ANumberOutOfItsRangeAndAnOptionGivenTwiceGetASentence) {
   ExpectRefused(Run("experiment read-size --rounds 1.5"),
                 "--rounds 1.5 is not accepted; it takes a whole number from 1 to 1000");
+  for (const char* command : {"experiment read-size", "advise --engine btree"}) {
+    ExpectRefused(Run(std::string(command) + " --report-interval 0"),
+                  "--report-interval 0 is not accepted; it takes a number of seconds from 1");
+  }
   ExpectRefused(Run("experiment read-size --shuffle -1"),
                 "--shuffle -1 is not accepted; it takes a whole number from 1");
   ExpectRefused(Run("tree d --levels 0"),

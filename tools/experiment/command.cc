@@ -188,8 +188,7 @@ std::vector<std::string> OptionsOfTasks(const Arguments& a, const std::vector<Ce
 bool RunCellsOfAll(const Experiment& e, const std::vector<Cell>& cells, const Arguments& a,
                    const ResultsDir& dir, Launcher* hosts) {
   if (hosts == nullptr) return RunExperiment(e, cells, dir, a.run);
-  const std::vector<std::string> words = OptionsOfTasks(a, cells, dir);
-  return RunOnHosts(cells, dir, hosts, {.quiet = a.run.quiet, .task_options = words});
+  return RunOnHosts(cells, dir, hosts, {a.run.progress(), OptionsOfTasks(a, cells, dir)});
 }
 
 // Throws Error (kUsage) when any part of the experiment names a server by a URL with a password.
@@ -441,7 +440,7 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
                 "Write the verdicts to a file; - is standard output");
   AddFileOption(*experiment, "--csv", &a->csv_file,
                 "Write a row for each cell and round to a file; - is standard output");
-  experiment->add_flag("--quiet", a->run.quiet, "Print no progress lines");
+  AddProgressOptions(*experiment, a->run.quiet, a->run.line_seconds);
   experiment->callback([a, experiment, command] {
     a->has_scale = experiment->count("--scale") != 0;
     a->has_rounds = experiment->count("--rounds") != 0;
@@ -525,7 +524,7 @@ void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
   AddDirectoryOption(*advise, "--out", &advice->out,
                      "Directory of the results [testbed-advise-ENGINE]");
   advise->add_flag("--fresh", advice->fresh, "Remove earlier results in --out and begin anew");
-  advise->add_flag("--quiet", advice->run.quiet, "Print no progress lines");
+  AddProgressOptions(*advise, advice->run.quiet, advice->run.line_seconds);
   advise->callback([advice, asked, command] {
     *command = [advice, asked] {
       TakeAsked(*asked, advice.get());

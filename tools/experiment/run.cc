@@ -98,7 +98,7 @@ class ExperimentRun {
   size_t wanted_ = 0;          // number of cells that were to run at first
   TimeLeft time_left_;
   std::string place_;  // names the cell that runs in printed lines: "[9/27, 0:31:00 left] "
-  ProgressLine progress_{"experiment", {options_.quiet, options_.line_seconds}};
+  ProgressLine progress_{"experiment", options_.progress()};
 };
 
 // Returns the keys of the loads that this process still needs.
@@ -168,7 +168,7 @@ void ExperimentRun::UseScratch(const Cell& cell) {
                                     {FileSystem::kExt4, FileSystem::kXfs}, FileSystemName);
   }
   scratch.directory = home_;
-  ProgressLine progress("scratch device", {options_.quiet, options_.line_seconds});
+  ProgressLine progress("scratch device", options_.progress());
   scratch.progress = [&progress](uint64_t done, uint64_t all) {
     progress.Say(fmt::format("{} of {} written", ShortSize(done), ShortSize(all)));
   };

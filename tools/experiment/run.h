@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/experiment/results.h"
+#include "tools/output/progress_options.h"
 
 namespace testbed {
 
@@ -19,6 +20,8 @@ struct ExperimentRunOptions {
   std::string databases;
   // Keys of loads that this process needs for cells of later calls of RunExperiment.
   std::set<std::string> loads_to_come = {};
+
+  ProgressOptions progress() const { return {.quiet = quiet, .line_seconds = line_seconds}; }
 };
 
 // Returns whether every cell that can run is finished. A cell that fails, or the user's request to

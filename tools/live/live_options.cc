@@ -38,15 +38,28 @@ ListenAddress ParseListenAddress(const std::string& option, const std::string& t
   return listen;
 }
 
-void AddLiveOptions(CLI::App& app, LiveOptions& options) {
+namespace {
+
+void AddReportInterval(CLI::App& app, double& seconds) {
   app.add_option_function<std::string>(
          "--report-interval",
-         [&options](const std::string& text) {
-           options.report_interval = ParseReal("--report-interval", text, 1, 86400, "seconds");
+         [&seconds](const std::string& text) {
+           seconds = ParseReal("--report-interval", text, 1, 86400, "seconds");
          },
          "Print a line of progress on standard error every S seconds [60 when standard error is no "
          "terminal, and one rewritten line when it is]")
       ->type_name("S");
+}
+
+}  // namespace
+
+void AddProgressOptions(CLI::App& app, bool& quiet, double& seconds) {
+  app.add_flag("--quiet", quiet, "Print no progress lines");
+  AddReportInterval(app, seconds);
+}
+
+void AddLiveOptions(CLI::App& app, LiveOptions& options) {
+  AddReportInterval(app, options.report_interval);
   app.add_flag("--live", options.live,
                "Draw rate, latency, ledger and memory each second in the terminal; print them as "
                "lines on standard error when that is no terminal");

@@ -40,6 +40,10 @@ struct LiveOptions {
 // Adds the options to `app`. Parsing stores the values in `options`, which must outlive `app`.
 void AddLiveOptions(CLI::App& app, LiveOptions& options);
 
+// Adds --quiet and --report-interval alone, for a command whose runs are not watched otherwise. The
+// values (ProgressOptions) must outlive `app`.
+void AddProgressOptions(CLI::App& app, bool& quiet, double& seconds);
+
 // Returns the address that a value of --metrics names: PORT or ADDRESS:PORT. Throws Error
 // (kUsage) for anything else.
 ListenAddress ParseListenAddress(const std::string& option, const std::string& text);

@@ -55,7 +55,7 @@ class Coordinator {
   void Cancel(bool submission_was_cut);
   void NameOpenBlocks(const std::vector<std::string>& blocks) const;
   void Say(const std::string& text) const {
-    if (!options_.quiet) fmt::print(stderr, "testbed: {}\n", text);
+    if (!options_.progress.quiet) fmt::print(stderr, "testbed: {}\n", text);
   }
 
   const ResultsDir& results_;
@@ -65,7 +65,7 @@ class Coordinator {
   std::set<std::string> files_;  // names of the cells' files
   std::map<std::string, std::string> refused_;  // reasons, by host
   std::set<std::string> excluded_;              // refused hosts that tasks are kept from
-  ProgressLine progress_{"experiment", {.quiet = options_.quiet}};
+  ProgressLine progress_{"experiment", options_.progress};
   const Clock::time_point start_ = Clock::now();
   Clock::time_point answered_ = Clock::now();
   size_t finished_before_ = 0;

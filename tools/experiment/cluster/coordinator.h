@@ -9,11 +9,12 @@
 #include "tools/experiment/cluster/launcher.h"
 #include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results_dir.h"
+#include "tools/output/progress_options.h"
 
 namespace testbed {
 
 struct CoordinatorOptions {
-  bool quiet = false;
+  ProgressOptions progress;
   std::vector<std::string> task_options;  // words that each task gets besides its block
 };
 
