@@ -81,10 +81,8 @@ std::map<std::string, std::string> WorkloadDefaults(
 
 void ApplyWorkloadDefaults(const std::vector<std::string>& words, RunOptions* options) {
   std::vector<std::string> more;
-  for (const auto& [option, value] :
-       WorkloadDefaults(
-           options->workloads,
-           [&](const std::string& name) { return Gives(words, "--" + name); },
+  for (const auto& [option, value] : WorkloadDefaults(
+           options->workloads, [&](const std::string& name) { return Gives(words, "--" + name); },
            options->workload.mix)) {
     more.push_back("--" + option);
     more.push_back(value);

@@ -4,12 +4,9 @@ namespace testbed {
 
 const std::vector<std::pair<std::string, Distribution>>& Distributions() {
   static const std::vector<std::pair<std::string, Distribution>> distributions = {
-      {"uniform", Distribution::kUniform},
-      {"zipfian", Distribution::kZipfian},
-      {"latest", Distribution::kLatest},
-      {"hot", Distribution::kHot},
-      {"scrambled", Distribution::kScrambled},
-      {"exponential", Distribution::kExponential},
+      {"uniform", Distribution::kUniform},      {"zipfian", Distribution::kZipfian},
+      {"latest", Distribution::kLatest},        {"hot", Distribution::kHot},
+      {"scrambled", Distribution::kScrambled},  {"exponential", Distribution::kExponential},
       {"sequential", Distribution::kSequential}};
   return distributions;
 }

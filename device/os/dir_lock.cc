@@ -115,12 +115,11 @@ DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() 
   // A database may be open in a program that embeds its engine, and a directory of testbed's own is
   // locked by a testbed.
   const std::string other = option == "the database in" ? "process" : "testbed";
-  throw Error(Error::kUsage,
-              option + " " + dir +
-                  (TheLocked().Has(fd_)
-                       ? " is in use by this process already; close it first"
-                       : " is used by another " + other + " now; wait for its end") +
-                  " or choose another directory");
+  throw Error(Error::kUsage, option + " " + dir +
+                                 (TheLocked().Has(fd_)
+                                      ? " is in use by this process already; close it first"
+                                      : " is used by another " + other + " now; wait for its end") +
+                                 " or choose another directory");
 }
 
 std::optional<DirLock> DirLock::Try(const std::string& dir, int* code) {

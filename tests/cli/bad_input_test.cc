@@ -560,8 +560,9 @@ TEST_F(DatabaseTest, AFullDiskIsOneSentence) {
     cases.push_back({"100M", "--engine mysql --engine-option log_file_size=8M --rows 200000"});
   }
   if (HasEngine("postgres")) {  // small segments: rows fill the disk, rather than the log
-    cases.push_back({"100M", "--engine postgres --engine-option wal_segment_size=1M "
-                             "--engine-option checkpoint_log_bytes=32M --rows 200000",
+    cases.push_back({"100M",
+                     "--engine postgres --engine-option wal_segment_size=1M "
+                     "--engine-option checkpoint_log_bytes=32M --rows 200000",
                      "No space left"});
   }
   CopyClusters();

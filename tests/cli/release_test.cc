@@ -290,10 +290,8 @@ TEST_F(ReleaseRunTest, AProgramWhoseLibraryWasReplacedByAnOlderOneIsRefused) {
   const fs::path folder = releases_ / "btree-9.8.7", library = folder / "libbtree.a";
   std::ofstream(library) << "!<arch>\n";
   const auto linked_with = [&](const std::string& made) {
-    std::ofstream(folder / "release.json") << json{{"engine", "btree"},
-                                                   {"release", "9.8.7"},
-                                                   {"library", library.string()},
-                                                   {"made", made}};
+    std::ofstream(folder / "release.json") << json{
+        {"engine", "btree"}, {"release", "9.8.7"}, {"library", library.string()}, {"made", made}};
   };
   const fs::file_time_type linked = fs::last_write_time(folder / "testbed");
   fs::last_write_time(library, linked - std::chrono::hours(1));

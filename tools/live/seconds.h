@@ -20,7 +20,7 @@ inline constexpr double kShortestForRate = 0.3;
 struct PhaseSecond {
   double from = 0, to = 0;  // seconds since the phase began
   double operations = 0;
-  double rate = 0;                   // per second; NaN when it is too short for a rate
+  double rate = 0;  // per second; NaN when it is too short for a rate
   // Latency of operations that ended in it; NaN without any. The percentile is NaN, too, where too
   // few operations tell it (TellsPercentile of tools/report/figures.h).
   double p99_us = 0, max_us = 0;

@@ -402,9 +402,9 @@ class ReplayClient : public Client {
   Asked asked_;
   KeptRows kept_;  // rows that multi-gets, cursors and the gets before the last call found
   bool in_transaction_ = false;
-  std::vector<Change> changes_;  // changes of the open transaction
+  std::vector<Change> changes_;                                 // changes of the open transaction
   uint64_t same_ = 0, other_ = 0, unknown_ = 0, left_out_ = 0;  // as in Answers
-  uint64_t walked_ = 0;  // as Answers::steps
+  uint64_t walked_ = 0;                                         // as Answers::steps
 };
 
 class Replay : public Workload {

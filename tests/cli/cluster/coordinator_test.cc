@@ -81,9 +81,9 @@ class CoordinatorTest : public SweepTest {
   void SetUp() override {
     SweepTest::SetUp();
     std::filesystem::create_directories(fake() / "tasks");
-    for (const auto& [name, text] : {std::pair("sbatch", kSbatch), std::pair("squeue", kSqueue),
-                                     std::pair("scancel", kScancel),
-                                     std::pair("scontrol", kScontrol)}) {
+    for (const auto& [name, text] :
+         {std::pair("sbatch", kSbatch), std::pair("squeue", kSqueue),
+          std::pair("scancel", kScancel), std::pair("scontrol", kScontrol)}) {
       std::ofstream(fake() / name) << text;
       ::chmod((fake() / name).c_str(), 0755);
     }

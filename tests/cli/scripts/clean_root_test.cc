@@ -96,13 +96,14 @@ TEST_F(CleanRootTest, PackagesAreMadeInOneRootAndInstalledInAnother) {
   Check("--packages --no-tests");
   EXPECT_THAT(said_, Not(HasSubstr("FAILED")));
   EXPECT_THAT(calls_, HasSubstr("source /root/testbed/build/release: cpack -G DEB\n"));
-  EXPECT_THAT(calls_, AllOf(HasSubstr(kInPackage + std::string("apt-get -q update\n")),
-                            HasSubstr("--no-install-recommends ./testbed_0.1.0_amd64.deb\n"),
-                            HasSubstr("--no-install-recommends ./libtestbed-dev_0.1.0_amd64.deb\n"),
-                            HasSubstr(kInPackage + std::string("/bin/sh -c g++ -std=c++20 source/")),
-                            HasSubstr(kInPackage + std::string("testbed --version\n")),
-                            HasSubstr(kInPackage + std::string("testbed --engine btree ")),
-                            HasSubstr(kInPackage + std::string("testbed --engine rocksdb "))));
+  EXPECT_THAT(calls_,
+              AllOf(HasSubstr(kInPackage + std::string("apt-get -q update\n")),
+                    HasSubstr("--no-install-recommends ./testbed_0.1.0_amd64.deb\n"),
+                    HasSubstr("--no-install-recommends ./libtestbed-dev_0.1.0_amd64.deb\n"),
+                    HasSubstr(kInPackage + std::string("/bin/sh -c g++ -std=c++20 source/")),
+                    HasSubstr(kInPackage + std::string("testbed --version\n")),
+                    HasSubstr(kInPackage + std::string("testbed --engine btree ")),
+                    HasSubstr(kInPackage + std::string("testbed --engine rocksdb "))));
   Check("--no-tests");
   EXPECT_THAT(calls_, Not(HasSubstr("cpack"))) << "it was not asked for packages";
 }

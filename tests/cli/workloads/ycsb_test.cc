@@ -167,11 +167,10 @@ class YcsbEngineTest : public CommandTest, public testing::WithParamInterface<st
   int64_t Perform(int phases, const std::string& words) {
     // A server takes memory for itself.
     const char* const ram = FindEngine(GetParam()).capabilities.server ? "192M" : "128M";
-    const CommandResult result =
-        Run("--engine " + GetParam() + " --durability none --dir d --rows " +
-            std::to_string(kRows) + " --value-size 4x50 --threads 2 --warmup 0 --operations " +
-            std::to_string(kOperations) +
-            " --verify all --account off --quiet --json run.json --ram " + ram + " " + words);
+    const CommandResult result = Run(
+        "--engine " + GetParam() + " --durability none --dir d --rows " + std::to_string(kRows) +
+        " --value-size 4x50 --threads 2 --warmup 0 --operations " + std::to_string(kOperations) +
+        " --verify all --account off --quiet --json run.json --ram " + ram + " " + words);
     EXPECT_EQ(result.code, 0) << words << result.err;
     int64_t grown = 0;
     const json document = Json("run.json");

@@ -163,8 +163,8 @@ class LazyAgeTest : public EngineTest {
               [](const SeenSync& a, const SeenSync& b) { return a.begin < b.begin; });
     std::vector<SeenSync> turns;
     for (const SeenSync& sync : syncs) {
-      const bool goes_on = !turns.empty() && !SyncsInEachCommit() &&
-                           sync.begin - turns.back().end < kInterval / 20;
+      const bool goes_on =
+          !turns.empty() && !SyncsInEachCommit() && sync.begin - turns.back().end < kInterval / 20;
       if (goes_on) {
         turns.back().end = std::max(turns.back().end, sync.end);
       } else {

@@ -289,9 +289,9 @@ TEST_P(ServerTest, ListensAtNoPortOfTheNetwork) {
       EXPECT_FALSE(listens && sockets.contains(words[9])) << line;
     }
   }
-  EXPECT_EQ(fs::status(dir_ + "/cluster").permissions() &
-                (fs::perms::group_all | fs::perms::others_all),
-            fs::perms::none);
+  EXPECT_EQ(
+      fs::status(dir_ + "/cluster").permissions() & (fs::perms::group_all | fs::perms::others_all),
+      fs::perms::none);
 }
 
 // Servers end idle sessions. Clients are idle between the phases of a run, and so is the session

@@ -347,9 +347,9 @@ TEST_F(ChooserTest, DrawsOnlyRowsThatAreThere) {
        {json{{0, 1000}}, json{{300, 1000}}, json{{999, 1200}}, json{{0, 1500}}, json{{5, 6}},
         json{{1700, 1703}, {1900, 2500}}, json{{12345, 13000}}}) {
     Is(places, 20000);
-    for (Distribution distribution : {Distribution::kUniform, Distribution::kZipfian,
-                                      Distribution::kLatest, Distribution::kHot,
-                                      Distribution::kExponential, Distribution::kSequential}) {
+    for (Distribution distribution :
+         {Distribution::kUniform, Distribution::kZipfian, Distribution::kLatest, Distribution::kHot,
+          Distribution::kExponential, Distribution::kSequential}) {
       for (const auto& [row, times] : Draw(distribution, 2000)) {
         EXPECT_TRUE(There(row)) << row << " of " << places << ", "
                                 << DistributionName(distribution);

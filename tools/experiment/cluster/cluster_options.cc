@@ -156,11 +156,11 @@ std::string MemoryNote(const ClusterOptions& o, const Experiment& e, const PlanO
     const auto found = options.find("ram");
     return found == options.end() ? std::string() : found->second;
   };
-  const bool equal = std::equal(
-      cells.begin(), cells.end(), others.begin(), others.end(), [&](const Cell& a, const Cell& b) {
-        return ram_of(a.options) == ram_of(b.options) &&
-               ram_of(a.load_options) == ram_of(b.load_options);
-      });
+  const bool equal = std::equal(cells.begin(), cells.end(), others.begin(), others.end(),
+                                [&](const Cell& a, const Cell& b) {
+                                  return ram_of(a.options) == ram_of(b.options) &&
+                                         ram_of(a.load_options) == ram_of(b.load_options);
+                                });
   if (equal) return "";
   return fmt::format(
       "{}: ram = \"auto\" is {} on all hosts, half of the memory of {}, where this command runs; "

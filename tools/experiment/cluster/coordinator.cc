@@ -62,7 +62,7 @@ class Coordinator {
   Launcher* const launcher_;
   const CoordinatorOptions& options_;
   const std::vector<Cell>& cells_;
-  std::set<std::string> files_;  // names of the cells' files
+  std::set<std::string> files_;                 // names of the cells' files
   std::map<std::string, std::string> refused_;  // reasons, by host
   std::set<std::string> excluded_;              // refused hosts that tasks are kept from
   ProgressLine progress_{"experiment", options_.progress};

@@ -144,8 +144,8 @@ HostMoment WatchHost(const BlockDevice* disk) {
   const CpuUse after = ReadCpuUse();
   if (disk != nullptr) {
     const DeviceStats seen = disk->Stats() - disk_before;
-    moment.in_flight = static_cast<double>(seen.read_ms + seen.write_ms) /
-                       static_cast<double>(kWatch.count());
+    moment.in_flight =
+        static_cast<double>(seen.read_ms + seen.write_ms) / static_cast<double>(kWatch.count());
   }
   const auto cpus = static_cast<int64_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   moment.foreign_cpu = ForeignCpuShare(before, after, cpus);

@@ -487,8 +487,8 @@ TEST(SlurmTest, TasksThatWaitAreKeptFromARefusedHost) {
   std::ifstream words(directory + "/scontrol.words");
   std::vector<std::string> told;
   for (std::string line; std::getline(words, line);) told.push_back(line);
-  EXPECT_THAT(told, ElementsAre("update JobId=12 ExcNodeList=n1,n8",
-                                "update JobId=13 ExcNodeList=n1,n8"));
+  EXPECT_THAT(
+      told, ElementsAre("update JobId=12 ExcNodeList=n1,n8", "update JobId=13 ExcNodeList=n1,n8"));
   std::filesystem::remove_all(directory);
 }
 
