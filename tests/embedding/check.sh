@@ -126,9 +126,9 @@ export PKG_CONFIG_PATH
 expect "the program built by pkg-config" 1815 "$(./by_pkg_config "$work/store" get ada)"
 # A program may rely on what the headers call public, and the examples use nothing else.
 public=$(sed -n '/^\/\/ Public here/,/^#ifndef/p' "$prefix"/include/testbed/{account,btree,engines,benchmark}.h)
-for name in $(grep -oh 'testbed::[A-Z][A-Za-z]*' "$source_dir"/examples/*.cc | sort -u); do
+while read -r name; do
   [[ $name == testbed::ShelfEngineInfo ]] || grep -qw -- "${name#testbed::}" <<<"$public" || die "no header calls $name public"
-done
+done < <(grep -oh 'testbed::[A-Z][A-Za-z]*' "$source_dir"/examples/*.cc | sort -u)
 # The marks of device/os/mutex.h stay within the public headers, and a program's own macros of these names are left alone.
 marks=$(sed -n 's/^#define \([A-Z_]*\)[( ].*/\1/p' "$prefix/include/testbed/tree/device/os/mutex.h" | grep -v '^TESTBED_' | sort -u)
 [[ $(wc -l <<<"$marks") -gt 8 ]] || die "the marks of mutex.h are not found: $marks"

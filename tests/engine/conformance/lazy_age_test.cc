@@ -104,7 +104,8 @@ namespace {
 
 class LazyAgeTest : public EngineTest {
  public:
-  // An attempt takes eight intervals, and one is most often enough. How an engine reads has no influence on when it syncs its log.
+  // An attempt takes eight intervals, and one is most often enough. How an engine reads has no
+  // influence on when it syncs its log.
   static constexpr CaseChoice kChoice = {};
   // A server syncs in other processes, which the test cannot watch.
   static bool IsFor(const EngineCase& c) {

@@ -27,8 +27,8 @@ struct Forecast {
   bool open_ended = false;  // a phase has no set length, so the plan takes longer than forecast
   uint64_t load_bytes = 0;  // keys and values of all loads
   double load_seconds = 0;  // time of all loads
-  // About how many rehearsals find the share of --cache-pct most before the runs of the cells and of
-  // shared loads, and the seconds that these take with their own loads. Runs with equal needs of
+  // About how many rehearsals find the share of --cache-pct most before the runs of the cells and
+  // of shared loads, and the seconds that these take with their own loads. Runs with equal needs of
   // memory share them.
   size_t rehearsals = 0;
   double rehearse_seconds = 0;

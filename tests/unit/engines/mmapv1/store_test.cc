@@ -15,7 +15,7 @@
 
 #include "device/error.h"
 #include "engines/mmapv1/files/format.h"
-#include "engines/mmapv1/settings.h"
+#include "engines/mmapv1/files/settings.h"
 #include "tests/own_counter.h"
 #include "tests/unit/engines/mmapv1/test_util.h"
 

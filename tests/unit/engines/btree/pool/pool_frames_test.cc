@@ -146,6 +146,22 @@ TEST(PoolFramesTest, AResizeThatFindsTooManyPagesInUseLeavesTheSize) {
   std::filesystem::remove_all(dir);
 }
 
+// Makes a file of free pages with the numbers 0 to `last`.
+void MakeFreePages(const std::string& path, PageId last, uint32_t bytes) {
+  FileOptions options;
+  options.create = FileOptions::kMustCreate;
+  const auto file = File::Open(path, options);
+  AlignedBuffer page(bytes);
+  for (PageId id = 0; id <= last; ++id) {
+    std::memset(page.data(), 0, bytes);
+    Header(page.data())->id = id;
+    Header(page.data())->type = PageType::kFree;
+    StampPage(page.data(), bytes);
+    file->Write(uint64_t{id} * bytes, page.data(), bytes);
+  }
+  file->Sync();
+}
+
 // The kernel may write into the frame of a read for which nobody could wait. So the page is read
 // into another frame; its latch kept all threads waiting for ever. Frames that are out of use do
 // not keep the pool from evicting others, which are asked for often here.
@@ -155,23 +171,10 @@ TEST(PoolFramesTest, AReadThatTheKernelRefusesToWaitForLeavesItsPageUnlatched) {
   constexpr int kLatched = 1, kOther = 2, kNoneToWaitFor = 3, kStuck = 4;
   std::string dir = std::filesystem::current_path() / "btree_pool_frames_test_XXXXXX";
   ASSERT_NE(mkdtemp(dir.data()), nullptr);
-  FileOptions options;
-  options.create = FileOptions::kMustCreate;
-  {
-    const auto file = File::Open(dir + "/data", options);
-    AlignedBuffer page(kBytes);
-    for (PageId id = 0; id <= kAllPages; ++id) {
-      std::memset(page.data(), 0, kBytes);
-      Header(page.data())->id = id;
-      Header(page.data())->type = PageType::kFree;
-      StampPage(page.data(), kBytes);
-      file->Write(uint64_t{id} * kBytes, page.data(), kBytes);
-    }
-    file->Sync();
-  }
+  MakeFreePages(dir + "/data", kAllPages, kBytes);
   // A wait is a call that submits nothing.
   const auto fetch = [&] {
-    options.create = FileOptions::kMustExist;
+    FileOptions options;
     options.mode = IoMode::kDirect;
     std::unique_ptr<File> data;
     try {
