@@ -55,15 +55,36 @@
     });
   }
 
+  // Moves the axes of a choice that are held, when no curve has two points there, to the labels at which the curves have
+  // most steps from point to point. Labels with most cells may have one label of the axis that is drawn: direct reads
+  // have one readahead.
+  function lengthen(experiment, choice) {
+    var axes = Object.keys(choice.fixed).map(Number), groups = {}, best = null;
+    var held = axes.filter(function (a) { return choice.fixed[a] >= 0; }), free = axes.filter(function (a) { return choice.fixed[a] < 0; });
+    function key(of, labels) { return '$' + of.map(function (a) { return labels[a]; }).join(' '); }
+    experiment.cells.forEach(function (cell) {
+      if (!cell || !cell.figures[choice.metric]) return;
+      var name = key(held, cell.labels), curve = key(free, cell.labels);
+      var group = groups[name] = groups[name] || {labels: cell.labels, curves: {}, steps: 0};
+      if (group.curves[curve]) ++group.steps;
+      group.curves[curve] = true;
+      if (best === null || group.steps > best.steps) best = group;
+    });
+    var here = groups[key(held, choice.fixed)];
+    if (best === null || best.steps === 0 || (here && here.steps > 0)) return;
+    held.forEach(function (a) { choice.fixed[a] = best.labels[a]; });
+  }
+
   // Returns the choice that shows most cells: {metric, x, fixed: {axis index: label index or -1 for all}}. Each label
   // of the axis `engine`, or else of the axis with most labels, is a curve of its own. Other axes are held at the
-  // label with most measured cells.
+  // label with most measured cells, or where no curve has two points there, at those with the longest curves.
   testbed.curveChoice = function (experiment) {
     var axes = testbed.curveAxes(experiment);
     if (axes.length === 0 || experiment.metrics.length === 0) return null;
     var choice = {metric: 0, x: axes[0].index, fixed: {}};
     experiment.metrics.forEach(function (metric, i) { if (metric.name === experiment.main_metric) choice.metric = i; });
     hold(experiment, axes.slice(1), choice.fixed);
+    lengthen(experiment, choice);
     return choice;
   };
 

@@ -191,6 +191,32 @@ TEST(PageFiguresTest, ACurveSaysWhereTheOtherAxesAreHeld) {
             "clients, at size cached");
 }
 
+// Most cells of the experiment on reads are of direct reads, which have one readahead. So its plots
+// over the readahead had one point for each engine.
+TEST(PageFiguresTest, AxesAreHeldWhereCurvesHaveMoreThanOnePoint) {
+  const auto name = [](bool direct_has_two) {
+    json cells = json::array();
+    const auto add = [&cells](int engine, int io, int readahead) {
+      cells.push_back({{"labels", {engine, io, readahead}}, {"figures", {{1, 0}}}});
+    };
+    for (int engine : {0, 1, 2, 3, 4}) add(engine, 0, 0);
+    for (int readahead : {0, 1}) add(0, 1, readahead);
+    for (int readahead : {0, 1, 2}) add(1, 2, readahead);
+    if (direct_has_two) add(4, 0, 1);
+    const json experiment = {{"axes",
+                              {{{"name", "engine"}, {"labels", {"a", "b", "c", "d", "e"}}},
+                               {{"name", "io"}, {"labels", {"direct", "buffered", "mmap"}}},
+                               {{"name", "readahead"}, {"labels", {"0k", "4k", "8k"}}}}},
+                             {"metrics", {{{"name", "rate"}, {"unit", "/s"}}}},
+                             {"cells", cells}};
+    return EvaluateOnPage(experiment,
+                          "testbed.curvePlot(data, testbed.curveChoice(data),"
+                          " testbed.theme('light'), 800).option.xAxis.name;");
+  };
+  EXPECT_EQ(name(false), "readahead, at io mmap") << "two steps, where buffered reads have one";
+  EXPECT_EQ(name(true), "readahead, at io direct") << "it has a curve, and most cells";
+}
+
 // Returns an experiment as the page has it: three engines, two durabilities, and databases with so
 // many of the labels 1, 2 and 10. Its metrics rows_1, rows_3 and rows_10 are a series.
 json Rounds(size_t databases) {
