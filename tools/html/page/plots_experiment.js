@@ -238,13 +238,14 @@
     curves.forEach(function (curve, i) {
       var look = looks[i];
       var of = function (f) { return curve.points.map(function (p) { return point(p, f(p)); }); };
-      if (!logY) option.series = option.series.concat(bands(theme, curve, look, of));
+      // The legend shows the mark and the dashes of the first series of a name.
       option.series.push({
         name: curve.name, type: 'line', data: curve.points.map(function (p) {
           return {value: point(p, p.mean), says: p, cell: p.cell};
         }), symbol: look.symbol, symbolSize: 7, z: 3, lineStyle: {color: look.color, width: 1.8, type: look.dash}, itemStyle: {color: look.color},
         emphasis: {focus: 'series'}
       });
+      if (!logY) option.series = option.series.concat(bands(theme, curve, look, of));
       if (logY && curve.points.some(function (p) { return p.half > 0; })) option.series.push(whiskers(curve, look, point));
     });
     var shown = curves.map(function (c) { return c.name; }), above = testbed.legendHeight(shown, width);

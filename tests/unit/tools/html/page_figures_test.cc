@@ -266,6 +266,19 @@ TEST(PageFiguresTest, TheSeriesOfTheMainMetricIsTheFirstPlot) {
                                              "[10, 200, 5, 1]]"));
 }
 
+// The legend draws the first series of a name. Once, that was the band, so that each curve of an
+// engine had the same dot.
+TEST(PageFiguresTest, TheLegendShowsTheMarkAndTheDashesOfEachCurve) {
+  EXPECT_EQ(EvaluateOnPage(Rounds(2), std::string(kFirstPlot) +
+                                          "var first = {}, marks = [];"
+                                          "option.series.forEach(function (one) {"
+                                          " if (first[one.name]) return;"
+                                          " first[one.name] = true;"
+                                          " if (one.symbol === 'none') marks.push(one.name); });"
+                                          "marks.join(',') + option.legend.data.length;"),
+            "12");
+}
+
 // An experiment of one cell has no axis, but rounds.
 TEST(PageFiguresTest, ASeriesOfOneCellIsDrawn) {
   json experiment = Rounds(1);
