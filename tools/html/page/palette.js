@@ -185,7 +185,7 @@
   testbed.legendHeight = function (names, width) {
     var lines = 1, used = 0, most = Math.max(200, width - 20);
     names.forEach(function (name) {
-      var item = testbed.textWidth(name, 12) + 40;
+      var item = testbed.textWidth(name, 12) + 50;
       if (used > 0 && used + item > most) {
         ++lines;
         used = 0;
@@ -217,7 +217,7 @@
 
   testbed.plotLegend = function (theme, names) {
     return {
-      show: names.length > 1, type: 'plain', data: names, top: 0, left: 0, itemWidth: 20, itemHeight: 8, itemGap: 14,
+      show: names.length > 1, type: 'plain', data: names, top: 0, left: 0, itemWidth: 30, itemHeight: 8, itemGap: 14,
       textStyle: {color: theme.ink, fontSize: 12, fontFamily: theme.font}, inactiveColor: theme.rest
     };
   };

@@ -65,6 +65,7 @@
     }
     option.legend = testbed.plotLegend(theme, shown.map(function (part) { return part[0]; }));
     option.legend.icon = 'roundRect';
+    option.legend.itemWidth = 20;
     option.legend.show = true;
     option.tooltip.trigger = 'axis';
     option.tooltip.axisPointer = {type: 'shadow'};

@@ -273,6 +273,7 @@
     }
     option.legend = testbed.plotLegend(theme, order);
     option.legend.icon = 'roundRect';
+    option.legend.itemWidth = 20;
     option.tooltip.trigger = 'axis';
     option.tooltip.formatter = function (p) {
       return 'second ' + testbed.short(p[0].axisValue) + '<br>' + p.map(function (one) {
