@@ -306,7 +306,12 @@ TEST_F(CompactTest, WhenItIsKilledTheDatabaseIsTheOldOrTheNewOne) {
       }
       ::_exit(0);
     }
-    std::this_thread::sleep_for(whole * (attempt + 1) / 12);
+    // The first kills come as soon as the compaction has begun, the later ones in its course.
+    const auto latest = std::chrono::steady_clock::now() + 4 * whole;
+    while (!IsThere(CompactingPath(dir_)) && std::chrono::steady_clock::now() < latest) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    std::this_thread::sleep_for(whole * (attempt / 2) / 6);
     ::kill(child, SIGKILL);
     ASSERT_EQ(::waitpid(child, nullptr, 0), child);
     left = left || IsThere(CompactingPath(dir_)) || IsThere(CompactedPath(dir_));
